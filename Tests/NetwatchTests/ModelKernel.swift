@@ -127,7 +127,7 @@ struct ModelKernel {
     func other(_ route: Route) -> (way: Way, table: UInt32)? {
       guard route.hops.count > 1 else { return nil }
       for hop in route.hops where carries(hop) && includes(links[hop]?.name ?? "") {
-        if let source = own(family, on: hop) { return ((hop, source), route.table) }
+        if let source = borrowed(family, on: hop) { return ((hop, source), route.table) }
       }
       return nil
     }
@@ -139,6 +139,11 @@ struct ModelKernel {
       if let source = own(family, on: index) { return ((index, source), route.table) }
     }
     return nil
+  }
+
+  /// The link's own address, or that of another link.
+  private func borrowed(_ family: AddressFamily, on index: Int32) -> IPAddress? {
+    own(family, on: index) ?? links.keys.sorted().lazy.compactMap { own(family, on: $0) }.first
   }
 
   /// What the link can do for its bearer, whatever it says of itself.

@@ -75,6 +75,14 @@ import Testing
     #expect(kernel.published.first?.ipv4?.address == .ip("10.1.0.1"))
   }
 
+  @Test func `over a link without an address, a socket takes that of another link`() {
+    var kernel = Self.twoHops(first: .up, second: .up)
+    kernel.tell(.addressRemoved(index: 3, .ip("10.1.0.1"), prefixLength: 24))
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.story.last == "wifi interface_changed eth1")
+    #expect(kernel.published.last?.ipv4?.address == .ip("10.0.0.1"))
+  }
+
   @Test(arguments: [(LinkState.noCarrier, "no_carrier"), (.dormant, "dormant")])
   func `with all hops dead the chosen one is to blame`(_ state: LinkState, _ reason: String) {
     #expect(Self.twoHops(first: state, second: .noCarrier).story == ["not-reachable \(reason) -"])

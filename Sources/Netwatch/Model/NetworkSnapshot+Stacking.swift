@@ -137,13 +137,13 @@ extension NetworkSnapshot {
       .map { interfaces[$0].index }
   }
 
-  /// Returns whether a link could carry a tunnel: it leads to other machines, and has a usable address.
+  /// Returns whether a link could carry a tunnel: it leads to other machines, is switched on, and has a usable address.
   func couldCarry(at position: Int, allowingLinkLocalIPv4: Bool = false) -> Bool {
-    leadsOutward(at: position)
+    leadsOutward(at: position) && interfaces[position].isAdministrativelyUp
       && interfaces[position].addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
   }
 
-  /// Returns whether a link leads to other machines: it is switched on, and is no tunnel and no sink.
+  /// Returns whether a link leads to other machines, if it works: it is no tunnel and no sink.
   ///
   /// Ports lead nowhere by themselves. A bridge whose only ports are the ends of containers or virtual machines leads only to
   /// these.
@@ -158,7 +158,7 @@ extension NetworkSnapshot {
         return false
       }
     }
-    return interface.isAdministrativelyUp && !interface.isLoopback && !interface.isIgnored && !isPort(interface)
+    return !interface.isLoopback && !interface.isIgnored && !isPort(interface)
   }
 
   /// Returns whether a link is a network card, in whatever state.

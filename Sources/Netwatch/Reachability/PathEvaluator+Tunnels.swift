@@ -210,7 +210,8 @@ extension PathEvaluator {
     /// then a dead link carries the tunnel. Nil if there is none.
     private mutating func overHostRoutes(beneath tunnel: Interface) -> RouteOutcome? {
       // Also those without an address: packets over them take that of another link.
-      let candidates = snapshot.interfaces.indices.filter(snapshot.leadsOutward).map { snapshot.interfaces[$0].index }
+      let candidates = snapshot.interfaces.indices.filter(snapshot.leadsOutward).map { snapshot.interfaces[$0] }
+        .filter(evaluator.mayHaveRoutes).map(\.index)
       // A single link needs no such evidence.
       guard candidates.count > 1 else { return nil }
       guard let routes = hostRoutes(beneath: tunnel, over: candidates) else { return .open }

@@ -333,11 +333,13 @@ extension PathEvaluator {
     let route = query.asking(.route)
     guard let hops = trail.answer(to: route, answers) else { return .open }
     guard case .hops(let others) = hops,
-      let next = others.first(where: { includesLink($0.interfaceIndex) && evaluate($0, query.family).isReachable })
+      let next = others.first(where: { includesLink($0.interfaceIndex) && evaluateSocket($0, query.family).isReachable }
+      )
     else { return outcome }
+    let other = evaluateSocket(next, query.family)
     trail.record(.answer(route, .hop(next)))
-    record(next, evaluate(next, query.family), &trail)
-    return descend(evaluate(next, query.family), next, answers, &trail)
+    record(next, other, &trail)
+    return descend(other, next, answers, &trail)
   }
 
   /// Evaluates the best way over links that count, if the link that the kernel has chosen does not count.
@@ -432,6 +434,20 @@ extension PathEvaluator {
       .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
   }
 
+  /// Evaluates a hop for a socket without an address: over a link that has none, its packets take that of another link.
+  private func evaluateSocket(_ hop: RouteHop, _ family: AddressFamily) -> RouteOutcome {
+    let outcome = evaluate(hop, family)
+    guard outcome == .failed(.noAddress), hop.source == nil else { return outcome }
+    for link in snapshot.interfaces {
+      if let source = usableSource(on: link, family, forRouteOf: hop.scope) {
+        return .reachable(
+          .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex),
+          over: .link(hop.interfaceIndex))
+      }
+    }
+    return outcome
+  }
+
   /// Returns the fault that keeps a link from carrying packets. Nil if there is none.
   package func fault(ofLink index: Int32) -> ReachabilityReason? {
     guard let position = snapshot.position(of: index), snapshot.interfaces[position].isAdministrativelyUp else {
@@ -451,12 +467,7 @@ extension PathEvaluator {
   var bestDeadLink: (index: Int32, fault: ReachabilityReason)? {
     let links = snapshot.interfaces.indices.filter { position in
       let interface = snapshot.interfaces[position]
-      switch interface.role {
-      case .tunnel, .sink: return false
-      case .aggregate: guard snapshot.hasOutwardPort(interface.index) else { return false }
-      case .base, .stacked: break
-      }
-      return !interface.isLoopback && !snapshot.isPort(interface) && includes(interface)
+      return snapshot.leadsOutward(at: position) && includes(interface)
     }
     let cards = links.filter(snapshot.isHardware)
     var dead: [(index: Int32, fault: ReachabilityReason)] = []
@@ -513,10 +524,12 @@ extension PathEvaluator {
       return isUsable(source, on: hop.interfaceIndex) ? source : nil
     }
     // The kernel names none if the question was for the route itself.
-    let usable = snapshot.interface(hop.interfaceIndex)?.addresses.filter {
-      $0.address.family == family && isUsable($0, forRouteOf: hop.scope)
-    }
-    return (usable?.first { !$0.isDeprecated } ?? usable?.first)?.address
+    return snapshot.interface(hop.interfaceIndex).flatMap { usableSource(on: $0, family, forRouteOf: hop.scope) }
+  }
+
+  private func usableSource(on link: Interface, _ family: AddressFamily, forRouteOf scope: UInt8) -> IPAddress? {
+    let usable = link.addresses.filter { $0.address.family == family && isUsable($0, forRouteOf: scope) }
+    return (usable.first { !$0.isDeprecated } ?? usable.first)?.address
   }
 
   /// Returns whether some link has the address and the address is usable.
