@@ -276,6 +276,9 @@ final class WalkWorld {
     /// over the same link, which may be a person's own.
     var carriers: Set<String>?
     var isOpen = false
+    /// The routers that do not answer, each with its link. Of several next hops, the kernel avoids theirs, even if the links of all
+    /// others are dead; netwatch does not judge routers.
+    var failedRouters: Set<Way> = []
 
     var description: String {
       func list(_ texts: some Sequence<String>) -> String { texts.sorted().joined(separator: ", ") }
@@ -356,7 +359,11 @@ final class WalkWorld {
 
   private static func difference(_ line: Line, _ truth: Truth) -> String? {
     let sources = (line.ipv4?["address"] as? String, line.ipv6?["address"] as? String)
-    if truth.isOpen { return nil }
+    let hasFailedRouter = [line.ipv4, line.ipv6].contains { way in
+      let router = (way?["gateway"] as? String, way?["interface"] as? String)
+      return truth.failedRouters.contains { $0.source == router.0 && $0.link == router.1 }
+    }
+    if truth.isOpen || hasFailedRouter && truth.ipv4.isEmpty && truth.ipv6.isEmpty { return nil }
     let isDead = truth.carriers?.isEmpty ?? false
     let expected = (isDead ? [] : truth.ipv4, truth.ipv6.isEmpty ? truth.ipv6Bound : truth.ipv6)
     let links = expected.0.isEmpty ? Set(expected.1.map(\.link)) : truth.carriers ?? Set(expected.0.map(\.link))
@@ -382,16 +389,21 @@ final class WalkWorld {
       // IPv6 sockets keep the first way, if there is one.
       found.filter { $0.address.contains(":") }.map { "route get \($0.address)" }
       + found.map { "route get \($0.address) from \($0.source)" }
-      + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + ["link show", "route show default"]
+      + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + [
+        "link show", "route show default", "neigh show nud failed",
+      ]
     let answers = try ChildProcess.run(
       near.command(["sh", "-c", "printf '%s\\n' \"$@\" | ip -force -o -batch -", "sh"] + questions))
     var links: [String: String] = [:]
     var routes: [String: String] = [:]
     var routers: [String: String] = [:]
     var defaults: [String: Set<String>] = [:]
+    var failedRouters: Set<Way> = []
     for line in answers.output {
       let words = line.split(separator: " ").map(String.init)
-      if words[0] == "default" {
+      if words.last == "FAILED", let place = words.firstIndex(of: "dev"), place + 1 < words.count {
+        failedRouters.insert(Way(source: words[0], link: words[place + 1]))
+      } else if words[0] == "default" {
         for place in words.indices.dropLast() where words[place] == "dev" {
           defaults[words[place + 1], default: []].insert(words[place - 1])
         }
@@ -403,18 +415,23 @@ final class WalkWorld {
       }
     }
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)
-    var truth = Truth()
+    var truth = Truth(failedRouters: failedRouters)
     var carriers: Set<String> = []
     var isOwn = false
     for (address, source) in found {
-      guard let link = routes[address], alive.contains(link) else { continue }
+      guard let link = routes[address] else { continue }
       if address.hasPrefix("10.9.") {
         guard link != Self.tunnel, let router = routers[address] else { continue }
         // A default route without a router ends with its own word before "dev".
         let isAny = defaults[link]?.contains { !$0.contains(".") } ?? true
-        if isAny || defaults[link]?.contains(router) ?? true { carriers.insert(link) } else { isOwn = true }
+        guard isAny || defaults[link]?.contains(router) ?? true else {
+          isOwn = true
+          continue
+        }
+        if alive.contains(link) { carriers.insert(link) }
         continue
       }
+      guard alive.contains(link) else { continue }
       let isLocal =
         ["127.", "0.0.0.0", "169.254.", "fe80:"].contains(where: source.hasPrefix) || ["::", "::1"].contains(source)
       guard !isLocal else { continue }

@@ -116,6 +116,36 @@ import Testing
     #expect(try Self.fresh(near).interface == "eth1")
   }
 
+  @Test func `a more specific IPv6 route is taken again when its router is heard of`() throws {
+    let uplinks = try Uplinks()
+    let near = uplinks.near
+    try near.run(
+      "ip -6 route add 2000::/3 via fe80::1 dev eth1", "ip -6 route add default via fe80::1 dev eth2",
+      "ip neigh replace fe80::1 dev eth1 nud failed",
+      "ip neigh replace fe80::1 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
+    let follow = try near.follow("--no-service")
+    #expect(try follow.summary() == "wifi initial eth2")
+    try near.run("ip neigh replace fe80::1 dev eth1 lladdr 02:00:00:00:00:01 nud reachable")
+    #expect(try follow.summary() == "wifi interface_changed eth1")
+    #expect(try Self.fresh(near).interface == "eth1")
+  }
+
+  @Test func `an IPv4 route by an IPv6 router is left when that fails`() throws {
+    let uplinks = try Uplinks()
+    let near = uplinks.near
+    try near.run(
+      "ip route add default via inet6 fe80::1 dev eth1 metric 1024",
+      "ip route append default via inet6 fe80::2 dev eth2 metric 1024",
+      "ip neigh replace fe80::1 dev eth1 lladdr 02:00:00:00:00:01 nud reachable",
+      "ip neigh replace fe80::2 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
+    let follow = try near.follow("--no-service")
+    let first = try #require(try follow.next().interface)
+    let (number, other) = first == "eth1" ? (1, "eth2") : (2, "eth1")
+    try near.run("ip neigh change fe80::\(number) dev \(first) nud failed")
+    #expect(try follow.summary() == "wifi interface_changed \(other)")
+    #expect(try Self.fresh(near).interface == other)
+  }
+
   @Test func `a route of a program that expires is missed within a second`() throws {
     let namespace = try AdvertisedRouteTests.namespace()
     try namespace.run("ip -6 route add default via fe80::99 dev v0 expires 3")

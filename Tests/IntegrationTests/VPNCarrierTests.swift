@@ -87,6 +87,34 @@ import Testing
     withExtendedLifetime(tunnel) {}
   }
 
+  /// As with `persist-tun`: the client keeps the tunnel, and its packets lead into the tunnel itself.
+  @Test(arguments: [false, true])
+  func `a VPN whose route to the server went with its link is not carried until the client writes it again`(
+    isDocked: Bool
+  )
+    throws
+  {
+    let namespace = try Self.laptop()
+    if isDocked { try Self.dock(namespace) }
+    let tunnel = try namespace.addTunnel("tun0")
+    for route in Self.clients[0].routes { try namespace.run(route) }
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial wlan0")
+    try namespace.run("ip link set access down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    // So do link managers, and the kernel removes the routes over the link.
+    try namespace.run("ip addr flush dev wlan0")
+    #expect(try follow.isQuiet(in: namespace))
+    try namespace.run(
+      "ip link set access up", "ip addr add 10.2.0.2/24 dev wlan0",
+      "ip route add default via 10.2.0.1 dev wlan0 metric 600")
+    try namespace.waitUntilRunning("wlan0")
+    #expect(try follow.isQuiet(in: namespace))
+    try namespace.run("ip route add 10.9.0.2/32 via 10.2.0.1 dev wlan0")
+    #expect(try follow.summary() == "wifi route_up wlan0")
+    withExtendedLifetime(tunnel) {}
+  }
+
   @Test func `a route of the user's own is no evidence`() throws {
     let namespace = try Self.laptop()
     try Self.dock(namespace)

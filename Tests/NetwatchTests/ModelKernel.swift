@@ -78,7 +78,7 @@ struct ModelKernel {
   }
 
   /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for it, by the best route, or if
-  /// there is none beside the tunnel's for which a link has an address, over the only link that could carry it. The tunnel itself if nothing tells.
+  /// there is none beside the tunnel's, over the only link that could carry it. The tunnel itself if nothing tells.
   private func carrier(ofTunnelIn table: UInt32) -> Int32? {
     guard table == RoutingRule.mainTable else {
       for family in AddressFamily.allCases {
@@ -91,21 +91,19 @@ struct ModelKernel {
       return nil
     }
     let uplinks = links.values.filter { $0.isOn && $0.master == nil && $0.index != Self.tunnel && $0.index != 1 }
-    var isLost = false
+    var hasRoute = false
     for family in AddressFamily.allCases {
       let ways = uplinks.compactMap { link in
         route(family, over: link.index).map { (metric: $0.metric, index: link.index) }
       }
       for way in ways.sorted(by: <) {
+        hasRoute = true
         // The kernel goes on to no other route because a link is dead.
-        guard carries(way.index) else {
-          isLost = true
-          break
-        }
+        guard carries(way.index) else { break }
         if own(family, on: way.index) != nil { return way.index }
       }
     }
-    if isLost { return nil }
+    if hasRoute { return nil }
     let able = uplinks.filter { link in
       carries(link.index) && link.addresses.contains { !$0.isTentative && isGlobal($0.ip) }
     }
@@ -162,7 +160,10 @@ struct ModelKernel {
     let usable = (links[index]?.addresses ?? []).filter {
       $0.ip.family == family && !$0.isTentative && isGlobal($0.ip)
     }
-    return (usable.first { !$0.isDeprecated } ?? usable.first)?.ip
+    let preferred = usable.filter { !$0.isDeprecated }
+    return (preferred.isEmpty ? usable : preferred).map(\.ip).min { one, other in
+      if case (.v6(let one), .v6(let other)) = (one, other) { one < other } else { false }
+    }
   }
 
   func isGlobal(_ address: IPAddress) -> Bool {

@@ -39,6 +39,10 @@ import Testing
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.watch.routers == [Self.first])
     #expect(kernel.watch.otherRouters == [Self.second])
+    // Another neighbour with the same address, and the router in use, are nothing new.
+    let before = kernel.lookUps.count
+    kernel.tell(.neighbour(Neighbour(4, "10.1.0.254"), isDead: false), .neighbour(Self.first, isDead: false))
+    #expect(kernel.lookUps.count == before)
     kernel.answers[.ipv4] = ScriptedKernel.over(3)
     kernel.tell(.neighbour(Self.second, isDead: false))
     #expect(kernel.story == ["wifi initial eth0", "wifi interface_changed eth1"])

@@ -327,12 +327,47 @@ import Testing
     kernel.advance(by: .milliseconds(500))
     #expect(listings() == 2)
     #expect(kernel.carrier == "wlan0 tun0 wifi")
-    // A single link needs no evidence, and nobody asks any more.
-    kernel.tell(.linkRemoved(index: 3), .linkRemoved(index: 4))
-    #expect(kernel.carrier == "eth0 tun0 wired")
+    // Without the tunnel, nobody asks any more.
+    kernel.answers[.ipv4] = Kernel.over(2)
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.carrier == "eth0 * wired")
     #expect(!kernel.watch.includesHostRoutes)
     #expect(kernel.timers.isEmpty)
     #expect(listings() == 2)
+  }
+
+  @Test
+  func `if the route to the server vanishes with its link, nothing carries the tunnel until the client writes another`()
+  {
+    var kernel = Kernel.openVPN()
+    kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = Self.hostRoute
+    kernel.answers[.beneath(.ipv4, .way(Self.server))] = Kernel.over(3)
+    kernel.start()
+    #expect(kernel.carrier == "wlan0 tun0 wifi")
+    // A manager removes the address of a link without carrier, and the kernel the routes that need it.
+    let wlan = { kernel.tell(.link(3, "wlan0", $0, device: DeviceTraits(isWireless: true))) }
+    wlan(.noCarrier)
+    #expect(kernel.story.last == "not-reachable no_carrier -")
+    kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = nil
+    kernel.answers[.beneath(.ipv4, .way(Self.server))] = Kernel.into(10)
+    kernel.tell(.addressRemoved(index: 3, .ip("10.1.0.1"), prefixLength: 24))
+    kernel.advance(by: .seconds(5))
+    wlan(.up)
+    kernel.tell(.address(3, .ip("10.1.0.1")))
+    kernel.advance(by: .seconds(5))
+    #expect(kernel.story.filter { !$0.contains("interfaces") } == ["wifi initial wlan0", "not-reachable no_carrier -"])
+    let other = IPAddress.ip("198.18.0.8")
+    kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = .hostRoutes([other])
+    kernel.answers[.beneath(.ipv4, .way(other))] = Kernel.over(2)
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    kernel.advance(by: .seconds(2))
+    #expect(kernel.story.last == "wifi route_up eth0")
+    // Somebody removes that route from a link that works: nothing shows that the tunnel needs it.
+    kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = nil
+    kernel.answers[.beneath(.ipv4, .way(other))] = Kernel.into(10)
+    kernel.tell(.routing(.ipv4, isRemoval: true))
+    kernel.advance(by: .seconds(2))
+    #expect(kernel.carrier == "eth0 tun0 wired")
   }
 
   @Test func `the route to the server counts before a better default route`() {

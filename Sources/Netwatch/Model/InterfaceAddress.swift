@@ -18,8 +18,6 @@ public struct InterfaceAddress: Hashable, Sendable {
   }
 
   // IFA_F_* of <linux/if_addr.h>.
-  /// For IPv4; the same bit says "temporary" for IPv6.
-  private static let secondaryFlag: UInt32 = 0x01
   package static let optimisticFlag: UInt32 = 0x04
   package static let duplicateFlag: UInt32 = 0x08
   package static let deprecatedFlag: UInt32 = 0x20
@@ -51,18 +49,6 @@ public struct InterfaceAddress: Hashable, Sendable {
 }
 
 extension InterfaceAddress {
-  /// Returns whether a new address comes before one that its link has, where the kernel lists them: IPv6 has the newest first, and
-  /// link-local ones last. In IPv4 the first of a network is primary, and comes before the others.
-  func precedes(_ old: InterfaceAddress) -> Bool {
-    switch (address.family, old.address.family) {
-    case (.ipv4, .ipv6): true
-    case (.ipv6, .ipv4): false
-    case (.ipv6, .ipv6): !address.isLinkLocal || old.address.isLinkLocal
-    case (.ipv4, .ipv4):
-      flags & Self.secondaryFlag == 0 && (old.flags & Self.secondaryFlag != 0 || scope > old.scope)
-    }
-  }
-
   /// Whether the address's network contains an address that would otherwise stand for the internet.
   var coversStandIn: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
 

@@ -13,8 +13,6 @@ package struct NetworkSnapshot: Sendable {
   /// During a listing, the places of all addresses among those of their links: a link may have thousands (kube-proxy with IPVS). Nil
   /// if they have to be found out.
   private var listed: [ListedAddress: Int]?
-  /// The addresses of each link in the order in which the listing under way tells them, which is the kernel's.
-  private var listedOrder: [Int32: [InterfaceAddress]] = [:]
   /// Routers that were in use and do not answer.
   package private(set) var deadRouters: [Neighbour] = []
   private static let routerLimit = 16
@@ -98,15 +96,8 @@ package struct NetworkSnapshot: Sendable {
   package mutating func endListing() -> SnapshotDelta {
     isListing = false
     listed = nil
-    defer { listedOrder = [:] }
     var delta = SnapshotDelta()
     delta.routing = .both
-    interfaces.update { interface in
-      guard let order = listedOrder[interface.index], order.count == interface.addresses.count(where: \.isListed) else {
-        return
-      }
-      interface.addresses = order + interface.addresses.filter { !$0.isListed }
-    }
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
     guard delta.isVisible else { return delta }
     interfaces.removeAll { !$0.isListed }
@@ -265,10 +256,8 @@ package struct NetworkSnapshot: Sendable {
     var delta = SnapshotDelta()
     guard let position = position(of: index) else { return delta }
     let family = AddressFamilies(address.address.family)
-    if isListing { listedOrder[index, default: []].append(address) }
     guard let known = place(of: address, at: position) else {
-      let place = isListing ? nil : interfaces[position].addresses.firstIndex { address.precedes($0) }
-      interfaces[position].addresses.insert(address, at: place ?? interfaces[position].addresses.endIndex)
+      interfaces[position].addresses.append(address)
       if address.coversStandIn { chooseStandIns() }
       noteCarrier(at: position)
       delta.isVisible = true

@@ -53,6 +53,8 @@ package struct EvaluationTrail: Sendable {
   private(set) var used: [RouteQuery] = []
   /// Whether the way of a tunnel's own packets was asked for.
   var asksBeneathTunnel = false
+  /// The routes to the servers of tunnels, by the index of each tunnel.
+  var servers: [Int32: PathEvaluator.ServerRoutes] = [:]
   /// Whether routes to single addresses decide what carries a tunnel.
   var usesHostRoutes = false
   /// The steps. Nil unless they are wanted.

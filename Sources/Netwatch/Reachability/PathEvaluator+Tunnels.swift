@@ -35,6 +35,19 @@ extension PathEvaluator {
     }
   }
 
+  /// The routes to single addresses by which the carrier of a tunnel was found: those that a VPN client has written to its servers.
+  package struct ServerRoutes: Hashable, Sendable {
+    struct Route: Hashable, Sendable {
+      let destination: IPAddress
+      let link: Int32
+    }
+
+    var routes: [Route]
+    /// Whether the routes' links have lost their carrier or their addresses, and with these the routes, so that the packets to the
+    /// servers lead into the tunnel itself. The client may notice that late or never.
+    var areLost = false
+  }
+
   private struct UnderlaySearch {
     let evaluator: PathEvaluator
     let answers: [RouteQuery: RouteAnswer]
@@ -75,15 +88,13 @@ extension PathEvaluator {
       }
       if let outcome = overHostRoutes(beneath: tunnel) { return outcome }
       record(tunnel, .bestLink)
-      let best = overBestRoute()
-      // Without an address for the best route, the tunnel's packets may be of the other family, by a route to their server.
-      if let best, best != .failed(.noAddress) { return best }
+      if let outcome = overBestRoute() { return outcome }
       // For a WireGuard link that was moved, the kernel does not report that it was created elsewhere.
       if tunnel.kind == "wireguard", evaluator.namespaces.contains(.network), !snapshot.hasHadCarrier {
         record(tunnel, .container)
         return unknown(beneath: tunnel, among: [])
       }
-      return overCandidates(beneath: tunnel) ?? best ?? .failed(.vpnWithoutUnderlay)
+      return overCandidates(beneath: tunnel)
     }
 
     /// Evaluates the way of IPv6, which carries the packets of 464XLAT.
@@ -208,16 +219,23 @@ extension PathEvaluator {
     /// That link carries the tunnel, alive or dead, even if another one has a better default route. If there are several such
     /// links, any of those that are alive could carry it. With `ignore_routes_with_linkdown` the kernel leaves out routes over dead links;
     /// then a dead link carries the tunnel. Nil if there is none.
+    ///
+    /// If the routes have vanished, those count that were there before, unless somebody has removed them from a link that works.
     private mutating func overHostRoutes(beneath tunnel: Interface) -> RouteOutcome? {
-      // Also those without an address: packets over them take that of another link.
-      let candidates = snapshot.interfaces.indices.filter(snapshot.leadsOutward).map { snapshot.interfaces[$0] }
-        .filter(evaluator.mayHaveRoutes).map(\.index)
-      // A single link needs no such evidence.
-      guard candidates.count > 1 else { return nil }
+      let candidates = linksWithHostRoutes
+      guard !candidates.isEmpty else { return nil }
       guard let routes = hostRoutes(beneath: tunnel, over: candidates) else { return .open }
+      var servers = ServerRoutes(routes: routes)
+      if routes.isEmpty {
+        guard let known = evaluator.servers[tunnel.index], known.areLost || known.routes.allSatisfy(isLost) else {
+          trail.servers[tunnel.index] = servers
+          return nil
+        }
+        servers = known
+      }
       var replies: [(hop: RouteHop, query: RouteQuery)] = []
       var isOpen = false
-      for route in routes.prefix(Self.hostRouteLimit) {
+      for route in servers.routes.prefix(Self.hostRouteLimit) {
         let query = RouteQuery(route.destination)
         guard let answer = trail.answer(to: query, answers) else {
           isOpen = true
@@ -230,12 +248,16 @@ extension PathEvaluator {
       }
       if isOpen { return .open }
       guard let first = replies.first else {
-        let dead = routes.compactMap { route in evaluator.fault(ofLink: route.link).map { (route.link, $0) } }
-        guard let (link, fault) = dead.first else { return nil }
+        servers.areLost = servers.areLost || servers.routes.allSatisfy(isLost)
+        trail.servers[tunnel.index] = servers
+        let dead = servers.routes.compactMap { route in evaluator.fault(ofLink: route.link).map { (route.link, $0) } }
+        guard let (link, fault) = dead.first else { return servers.areLost ? .failed(.vpnWithoutUnderlay) : nil }
         record(tunnel, .hostRoutes([link]))
         trail.record(.link(link, fault: fault))
         return .failed(fault)
       }
+      servers.areLost = false
+      trail.servers[tunnel.index] = servers
       let links = replies.map(\.hop.interfaceIndex)
       record(tunnel, .hostRoutes(links))
       let alive = replies.filter { evaluator.fault(ofLink: $0.hop.interfaceIndex) == nil }
@@ -245,21 +267,35 @@ extension PathEvaluator {
       return over(.hop(chosen.hop), chosen.query.family)
     }
 
+    /// The most links that are asked for routes although they have no address.
+    private static let linkLimit = 16
+
+    /// The links that could have routes to servers: also those without an address, over which packets take that of another link, but
+    /// not if there are many, such as those of containers.
+    private var linksWithHostRoutes: [Int32] {
+      let outward = snapshot.interfaces.indices.filter {
+        snapshot.leadsOutward(at: $0) && evaluator.mayHaveRoutes(snapshot.interfaces[$0])
+      }
+      return outward.count > Self.linkLimit
+        ? snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
+        : outward.map { snapshot.interfaces[$0].index }
+    }
+
     /// Returns the single addresses to which somebody has written routes, and over which of these links. Nil if the kernel has to
     /// be asked.
     private mutating func hostRoutes(
       beneath tunnel: Interface, over links: [Int32]
-    ) -> [(destination: IPAddress, link: Int32)]? {
+    ) -> [ServerRoutes.Route]? {
       trail.asksBeneathTunnel = true
       trail.usesHostRoutes = true
-      var found: [(destination: IPAddress, link: Int32)] = []
+      var found: [ServerRoutes.Route] = []
       var isComplete = true
       for link in links {
         for family in AddressFamily.allCases {
           switch trail.answer(to: .hostRoutes(family, over: link), answers) {
           case .hostRoutes(let destinations):
             for destination in destinations where !tunnel.addresses.contains(where: { $0.covers(destination) }) {
-              found.append((destination, link))
+              found.append(.init(destination: destination, link: link))
             }
           case nil: isComplete = false
           default: break
@@ -267,6 +303,15 @@ extension PathEvaluator {
         }
       }
       return isComplete ? found : nil
+    }
+
+    /// Returns whether the route's link has no carrier, or no address for the route.
+    private func isLost(_ route: ServerRoutes.Route) -> Bool {
+      if evaluator.fault(ofLink: route.link) != nil { return true }
+      return snapshot.interface(route.link)?.addresses.contains {
+        $0.address.family == route.destination.family
+          && $0.isUsable(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
+      } != true
     }
 
     // MARK: The default route beside the tunnel
@@ -286,8 +331,7 @@ extension PathEvaluator {
       let links = linksBesideTunnels
       trail.asksBeneathTunnel = true
       var isOpen = false
-      var loss: RouteOutcome?
-      var lacksAddress = false
+      var failure: RouteOutcome?
       for family in AddressFamily.allCases {
         guard let (hops, query) = evaluator.hops(over: links, to: internet(family), answers, &trail) else {
           isOpen = true
@@ -298,14 +342,11 @@ extension PathEvaluator {
           trail.record(.answerBeneath(query.over(hop.interfaceIndex), .hop(hop)))
           evaluator.record(hop, outcome, &trail)
           if outcome.isReachable, !isOpen { return beneath(outcome, hop) }
-          if evaluator.fault(ofLink: hop.interfaceIndex) != nil {
-            loss = loss ?? outcome
-            break
-          }
-          lacksAddress = true
+          failure = failure ?? outcome
+          if evaluator.fault(ofLink: hop.interfaceIndex) != nil { break }
         }
       }
-      return isOpen ? .open : loss ?? (lacksAddress ? .failed(.noAddress) : nil)
+      return isOpen ? .open : failure
     }
 
     private mutating func beneath(_ outcome: RouteOutcome, _ hop: RouteHop) -> RouteOutcome {
@@ -316,13 +357,13 @@ extension PathEvaluator {
     // MARK: No default route beside the tunnel
 
     /// Evaluates the links that could carry the tunnel if it has replaced the default route: the only one that is alive
-    /// carries it. Nil if there is none.
-    private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome? {
+    /// carries it.
+    private mutating func overCandidates(beneath tunnel: Interface) -> RouteOutcome {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       let alive = candidates.filter { evaluator.fault(ofLink: $0) == nil }
       guard let chosen = alive.first.flatMap(snapshot.interface) else {
         trail.record(.noneInstead)
-        return nil
+        return .failed(.vpnWithoutUnderlay)
       }
       trail.record(.candidates(candidates))
       return alive.count > 1 ? unknown(beneath: tunnel, among: alive) : over(chosen)

@@ -2,6 +2,8 @@
 package struct PathEvaluator: Sendable {
   /// The known links and addresses.
   package internal(set) var snapshot: NetworkSnapshot
+  /// The routes to the servers of tunnels as they were found last, by the index of each tunnel.
+  var servers: [Int32: ServerRoutes] = [:]
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
   let allowsLinkLocalIPv4: Bool
   /// The namespaces that this process does not share with the machine's first process, as in a container.
@@ -301,8 +303,10 @@ extension PathEvaluator {
     let links = index == 0 ? Array(snapshot.interfaces) : snapshot.interface(index).map { [$0] } ?? []
     let usable = links.flatMap(\.addresses).filter { $0.address.family == .ipv6 && isUsable($0) }
     var found: [IPAddress] = []
-    for address in (usable.filter { !$0.isDeprecated } + usable.filter(\.isDeprecated)).map(\.address)
-    where found.count < Self.sourceLimit {
+    let sorted = [usable.filter { !$0.isDeprecated }, usable.filter(\.isDeprecated)].flatMap {
+      $0.map(\.address).sorted(by: Self.isFirst)
+    }
+    for address in sorted where found.count < Self.sourceLimit {
       let isNew = !found.contains { $0.shares(64, with: address) }
       if isNew || rules.contains(where: { $0.selects(address) }) && !found.contains(address) { found.append(address) }
     }
@@ -495,19 +499,29 @@ extension PathEvaluator {
   func rivalQuestions(to ways: [(query: RouteQuery, hop: RouteHop)]) -> [RouteQuery] {
     let links = snapshot.possibleCarriers(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     guard links.count > 1 else { return [] }
-    return ways.flatMap { query, hop in
-      query.link == 0 && links.contains(hop.interfaceIndex) ? links.prefix(Self.rivalLimit).map(query.over) : []
+    return ways.flatMap { query, hop -> [RouteQuery] in
+      guard query.link == 0, links.contains(hop.interfaceIndex) else { return [] }
+      let others = links.filter { $0 != hop.interfaceIndex }
+      return ([hop.interfaceIndex] + others.prefix(Self.rivalLimit)).map(query.over)
     }
   }
 
   /// Returns the routers among which the kernel chooses by whether they answer: those of routes that are as specific and not worse
-  /// than one in use. Empty if it has no choice.
+  /// than one in use, and in IPv6 of more specific ones. Among the next hops of one IPv4 route it chooses by a hash. Empty if it has
+  /// no choice.
   func rivals(of ways: [(query: RouteQuery, hop: RouteHop)], _ answers: [RouteQuery: RouteAnswer]) -> [Neighbour] {
     var found: [Neighbour] = []
     for (query, hop) in ways where query.link == 0 {
-      let routes = snapshot.interfaces.flatMap { link in answers[query.over(link.index)]?.hops ?? [] }
+      let routes = snapshot.interfaces.flatMap { link -> [RouteHop] in
+        guard let answer = answers[query.over(link.index)] else { return [] }
+        if query.family == .ipv4, case .hops = answer { return [] }
+        return answer.hops
+      }
       guard let own = routes.first(where: { $0.isSameWay(as: hop) }) else { continue }
-      let rivals = routes.filter { $0.prefixLength == own.prefixLength && $0.metric <= own.metric }
+      let rivals = routes.filter {
+        $0.prefixLength == own.prefixLength
+          ? $0.metric <= own.metric : query.family == .ipv6 && $0.prefixLength > own.prefixLength
+      }
       guard rivals.contains(where: { !$0.isSameWay(as: hop) }) else { continue }
       for rival in rivals {
         let router = rival.gateway.map { Neighbour(interfaceIndex: rival.interfaceIndex, address: $0) }
@@ -529,7 +543,14 @@ extension PathEvaluator {
 
   private func usableSource(on link: Interface, _ family: AddressFamily, forRouteOf scope: UInt8) -> IPAddress? {
     let usable = link.addresses.filter { $0.address.family == family && isUsable($0, forRouteOf: scope) }
-    return (usable.first { !$0.isDeprecated } ?? usable.first)?.address
+    let preferred = usable.filter { !$0.isDeprecated }
+    return (preferred.isEmpty ? usable : preferred).map(\.address).min(by: Self.isFirst)
+  }
+
+  /// Returns whether one source comes before another. The kernel announces IPv6 addresses in another order than it has them in, so
+  /// their own order is taken, in which every netwatch chooses the same. IPv4's is kept.
+  private static func isFirst(_ one: IPAddress, _ other: IPAddress) -> Bool {
+    if case (.v6(let one), .v6(let other)) = (one, other) { one < other } else { false }
   }
 
   /// Returns whether some link has the address and the address is usable.

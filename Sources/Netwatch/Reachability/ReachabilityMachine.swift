@@ -255,9 +255,14 @@ package struct ReachabilityMachine: Sendable {
 
   private mutating func phase(after input: Input, at now: Duration, _ outputs: inout [Output]) -> Phase {
     switch input {
+    case .fact(.neighbour(let router, isDead: false)) where !isAwaited(router): break
+
     case .fact(let fact):
       statistics.facts += 1
       pending.merge(evaluator.snapshot.apply(fact))
+      if case .neighbour(let router, _) = fact, !pending.routing.isEmpty {
+        pending.routing.formUnion(families(by: router))
+      }
 
     case .drained:
       return lookAgain(at: now, &outputs)
@@ -433,6 +438,11 @@ package struct ReachabilityMachine: Sendable {
     guard trail.missing.isEmpty else {
       outputs.append(.query(trail.missing, afterPendingChanges: afterPendingChanges))
       return .asking(round)
+    }
+    // Those of other tunnels are kept, as long as these exist: the traffic may enter them again.
+    let snapshot = evaluator.snapshot
+    evaluator.servers = evaluator.servers.merging(trail.servers) { $1 }.filter { tunnel, servers in
+      snapshot.position(of: tunnel) != nil && !servers.routes.isEmpty
     }
     if !round.isConfirmed, isDoubtful(round, evaluation) {
       var round = round
@@ -638,7 +648,7 @@ package struct ReachabilityMachine: Sendable {
     _ isAnnounced: Bool, after round: Round, at now: Duration, _ outputs: inout [Output]
   ) -> Phase {
     let ways = waysInUse
-    let rivalQuestions = evaluator.rivalQuestions(to: ways)
+    let rivalQuestions = evaluator.rivalQuestions(to: waysToDestinations)
     if rivalQuestions.isEmpty { rivals = [] }
     let unwatched = watchRouters(of: ways.map(\.hop), isAfterDump: round.cause != nil, &outputs)
     if !unwatched.isEmpty, !round.followsWatch {
@@ -675,6 +685,23 @@ package struct ReachabilityMachine: Sendable {
       guard query.kind == .way, case .hop(let hop) = answers[query], hop.gateway != nil else { return nil }
       return (query, hop)
     }
+  }
+
+  /// Those of the ways in use that do not lead to a single server of a VPN.
+  private var waysToDestinations: [(query: RouteQuery, hop: RouteHop)] {
+    let wanted = destinations.all + Destinations.internet.all
+    return waysInUse.filter { wanted.contains($0.query.destination) }
+  }
+
+  /// Returns the families whose packets may leave by a router. IPv4 routes can have IPv6 routers (RFC 8950).
+  private func families(by router: Neighbour) -> AddressFamilies {
+    let isForBoth = waysInUse.contains { $0.query.family == .ipv4 && $0.hop.gateway?.family == .ipv6 }
+    return AddressFamilies(router.address.family).union(isForBoth ? .both : .none)
+  }
+
+  /// Returns whether the kernel may take a router that it has heard of: the filter also passes another link's with the same address.
+  private func isAwaited(_ router: Neighbour) -> Bool {
+    watch.otherRouters.contains(router) || evaluator.snapshot.deadRouters.contains(router)
   }
 
   /// Has the routers of these ways watched, if they are not dead, and the dead ones.
@@ -721,11 +748,11 @@ package struct ReachabilityMachine: Sendable {
   ) -> Phase {
     guard new.keys.contains(where: { $0.kind == .way && $0.link != 0 }) else { return phase }
     let before = rivals
-    rivals = evaluator.rivals(of: waysInUse, new)
+    rivals = evaluator.rivals(of: waysToDestinations, new)
     watchOthers(watch, &outputs)
     let unwatched = rivals.filter { !before.contains($0) }
     guard case .idle(nil) = phase, !unwatched.isEmpty else { return phase }
-    for rival in unwatched { pending.routing.formUnion(AddressFamilies(rival.address.family)) }
+    for rival in unwatched { pending.routing.formUnion(families(by: rival)) }
     return ask(Round(followsWatch: true, isRecheck: true), at: now, &outputs)
   }
 
@@ -735,8 +762,9 @@ package struct ReachabilityMachine: Sendable {
   ) {
     for (query, answer) in new where query.kind == .lifetime {
       guard case .hop(let way) = answers[query.asking(.way)], let end = routeEnds[way] else { continue }
-      let ticks = answer.hops.first { $0.isSameWay(as: way) }?.lifetime ?? 0
-      routeEnds[way] = self.end(after: ticks, end, at: now)
+      let same = answer.hops.first { $0.isSameWay(as: way) }
+      if answer.isWay, same == nil { continue }
+      routeEnds[way] = self.end(after: same?.lifetime ?? 0, end, at: now)
     }
     setExpiry(&outputs)
   }

@@ -24,6 +24,9 @@ extension NetworkPath {
     case .vpnUp where vpn?.isCarrierKnown == false:
       return
         "\(partlyCovered ?? "the traffic") goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
+    case .vpnDown where vpn?.isCarrierKnown == false:
+      let traffic = partlyCovered.map { "only \($0)" } ?? "the traffic still"
+      return "\(traffic) goes over the tunnel \(tunnel) now; netwatch does not know which link carries that tunnel"
     case .vpnUp where partlyCovered != nil, .vpnDown where partlyCovered != nil:
       return "only \(partlyCovered ?? "?") goes through the tunnel \(tunnel) now, over \(name)"
     case .vpnUp: return "the traffic goes through the tunnel \(tunnel) now, over \(name)"
