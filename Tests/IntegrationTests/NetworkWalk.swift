@@ -359,13 +359,19 @@ final class WalkWorld {
 
   private static func difference(_ line: Line, _ truth: Truth) -> String? {
     let sources = (line.ipv4?["address"] as? String, line.ipv6?["address"] as? String)
-    let hasFailedRouter = [line.ipv4, line.ipv6].contains { way in
-      let router = (way?["gateway"] as? String, way?["interface"] as? String)
-      return truth.failedRouters.contains { $0.source == router.0 && $0.link == router.1 }
+    if truth.isOpen { return nil }
+    /// A way by a router that does not answer, if no socket finds any.
+    func orFailed(_ ways: Set<Way>, _ told: [String: Any]?) -> Set<Way> {
+      guard ways.isEmpty, let source = told?["address"] as? String, let link = told?["interface"] as? String,
+        truth.failedRouters.contains(where: { $0.source == told?["gateway"] as? String && $0.link == link })
+      else { return ways }
+      return [Way(source: source, link: link)]
     }
-    if truth.isOpen || hasFailedRouter && truth.ipv4.isEmpty && truth.ipv6.isEmpty { return nil }
     let isDead = truth.carriers?.isEmpty ?? false
-    let expected = (isDead ? [] : truth.ipv4, truth.ipv6.isEmpty ? truth.ipv6Bound : truth.ipv6)
+    let expected = (
+      isDead ? [] : orFailed(truth.ipv4, line.ipv4),
+      orFailed(truth.ipv6.isEmpty ? truth.ipv6Bound : truth.ipv6, line.ipv6)
+    )
     let links = expected.0.isEmpty ? Set(expected.1.map(\.link)) : truth.carriers ?? Set(expected.0.map(\.link))
     let agrees = { (source: String?, ways: Set<Way>) in
       ways.isEmpty ? source == nil : source.map { source in ways.contains { $0.source == source } } ?? false
