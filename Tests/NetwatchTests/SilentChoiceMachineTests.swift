@@ -98,6 +98,8 @@ import Testing
 
   @Test func `between equal routes whose routers are not known the kernel takes turns, and the path stays`() {
     var kernel = Self.kernel()
+    for link: Int32 in [2, 3] { kernel.answers[RouteRequest(.ipv4, .link(link))] = ScriptedKernel.over(link) }
+    kernel.tell(.routing(.ipv4, isRemoval: false))
     var isEven = false
     kernel.onQuery = { kernel in
       isEven.toggle()

@@ -497,16 +497,22 @@ package struct ReachabilityMachine: Sendable {
     return !early.isEmpty && !early.isDisjoint(with: evaluation.verdict.familiesEqual(to: concluded))
   }
 
-  /// Returns whether a verdict leads over another link or router than before, although nothing is wrong with that link.
+  /// Returns whether a verdict leads over another one of equal routes than before, although nothing is wrong with the old one's link.
   private func isDetour(_ verdict: NetworkPath.Verdict) -> Bool {
     [(verdict.ipv4, concluded.ipv4), (verdict.ipv6, concluded.ipv6)].contains { new, old in
       guard let new, let old, (new.interfaceIndex, new.gateway) != (old.interfaceIndex, old.gateway) else {
         return false
       }
-      let router = old.gateway.map { Neighbour(interfaceIndex: old.interfaceIndex, address: $0) }
-      let isDead = router.map(evaluator.snapshot.deadRouters.contains) ?? false
-      return !isDead && evaluator.fault(ofLink: old.interfaceIndex) == nil
+      let (one, other) = (Self.router(of: old), Self.router(of: new))
+      guard let one, let other, !evaluator.snapshot.deadRouters.contains(one) else { return false }
+      // Routers on one link are not asked about, and are equal where they advertise themselves.
+      let areEqual = one.interfaceIndex == other.interfaceIndex || rivals.contains(one) && rivals.contains(other)
+      return areEqual && evaluator.fault(ofLink: old.interfaceIndex) == nil
     }
+  }
+
+  private static func router(of way: NetworkPath.FamilyPath) -> Neighbour? {
+    way.gateway.map { Neighbour(interfaceIndex: way.interfaceIndex, address: $0) }
   }
 
   // MARK: Routes to single addresses
