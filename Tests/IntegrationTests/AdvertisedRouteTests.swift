@@ -77,9 +77,13 @@ import Testing
     }
     // The next line is about IPv4. A question about IPv6 would have the kernel try the dead router once more.
     try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
-    let next = try follow.next()
-    #expect(next.ipv4?["address"] as? String == "10.0.0.1")
-    #expect(next.ipv6?["gateway"] as? String == other)
+    var lines = [try follow.next()]
+    while lines[lines.count - 1].ipv4 == nil { lines.append(try follow.next()) }
+    #expect(lines[lines.count - 1].ipv4?["address"] as? String == "10.0.0.1")
+    // The kernel's table is one for all namespaces. If it is cleaned up, the kernel forgets the dead router, tries it once more, and
+    // announces both.
+    #expect(lines.count <= 3, "\(lines.map(\.text))")
+    if lines.count == 1 { #expect(lines[0].ipv6?["gateway"] as? String == other) }
   }
 
   @Test(arguments: [4, 6])

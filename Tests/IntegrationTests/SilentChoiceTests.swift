@@ -38,6 +38,16 @@ import Testing
     return try Line(#require(result.output.first))
   }
 
+  /// Follows the path over eth2, because a router on eth1 has failed. The kernel cleans its table up now and then, one for all
+  /// namespaces, and forgets those that have failed.
+  private static func followPast(_ router: String, in near: NetworkNamespace) throws -> Follow {
+    while true {
+      try near.run("ip neigh replace \(router) dev eth1 nud failed")
+      let follow = try near.follow("--no-service")
+      if try follow.summary() == "wifi initial eth2" { return follow }
+    }
+  }
+
   @Test(arguments: [4, 6])
   func `of two equal routes the other one is taken when a link loses its carrier`(_ family: Int) throws {
     let uplinks = try Uplinks()
@@ -52,7 +62,8 @@ import Testing
     // The kernel moves on once it has looked for the router and found none. What it says before depends on what it has heard.
     let sender = try uplinks.near.keepSending(to: family == 4 ? "198.19.0.1" : "2a02:ff::1")
     while try follow.next().interface != other {}
-    #expect(try Self.fresh(uplinks.near).interface == other)
+    // It tries the router that it has not found now and then.
+    try eventually(Self.fresh(uplinks.near).interface) { $0 == other }
     withExtendedLifetime(sender) {}
   }
 
@@ -66,7 +77,7 @@ import Testing
     try uplinks.set(1, isUp: false)
     let sender = try uplinks.near.keepSending(to: "2a02:ff::1")
     while try follow.next().interface != "eth2" {}
-    #expect(try Self.fresh(uplinks.near).interface == "eth2")
+    try eventually(Self.fresh(uplinks.near).interface) { $0 == "eth2" }
     withExtendedLifetime(sender) {}
   }
 
@@ -92,10 +103,8 @@ import Testing
     try near.run(
       "ip route add default via 10.1.0.1 dev eth1 metric 1024",
       "ip route append default via 10.2.0.1 dev eth2 metric 1024",
-      "ip neigh replace 10.1.0.1 dev eth1 nud failed",
       "ip neigh replace 10.2.0.1 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
-    let follow = try near.follow("--no-service")
-    #expect(try follow.summary() == "wifi initial eth2")
+    let follow = try Self.followPast("10.1.0.1", in: near)
     try near.run("ip neigh replace 10.1.0.1 dev eth1 lladdr 02:00:00:00:00:01 nud reachable")
     #expect(try follow.summary() == "wifi interface_changed eth1")
     #expect(try Self.fresh(near).interface == "eth1")
@@ -107,11 +116,9 @@ import Testing
     try near.run(
       "ip -6 route add default via fe80::1 dev eth1 metric 100",
       "ip -6 route add default via fe80::1 dev eth2 metric 600",
-      "ip neigh replace fe80::1 dev eth1 nud failed",
       "ip neigh replace fe80::1 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
-    let follow = try near.follow("--no-service")
-    #expect(try follow.summary() == "wifi initial eth2")
-    try near.run("ip neigh del fe80::1 dev eth1")
+    let follow = try Self.followPast("fe80::1", in: near)
+    try near.run("ip -6 neigh flush to fe80::1 dev eth1 nud failed")
     #expect(try follow.summary() == "wifi interface_changed eth1")
     #expect(try Self.fresh(near).interface == "eth1")
   }
@@ -121,10 +128,8 @@ import Testing
     let near = uplinks.near
     try near.run(
       "ip -6 route add 2000::/3 via fe80::1 dev eth1", "ip -6 route add default via fe80::1 dev eth2",
-      "ip neigh replace fe80::1 dev eth1 nud failed",
       "ip neigh replace fe80::1 dev eth2 lladdr 02:00:00:00:00:02 nud reachable")
-    let follow = try near.follow("--no-service")
-    #expect(try follow.summary() == "wifi initial eth2")
+    let follow = try Self.followPast("fe80::1", in: near)
     try near.run("ip neigh replace fe80::1 dev eth1 lladdr 02:00:00:00:00:01 nud reachable")
     #expect(try follow.summary() == "wifi interface_changed eth1")
     #expect(try Self.fresh(near).interface == "eth1")
