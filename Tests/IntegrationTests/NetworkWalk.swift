@@ -276,6 +276,8 @@ final class WalkWorld {
     /// over the same link, which may be a person's own.
     var carriers: Set<String>?
     var isOpen = false
+    /// Whether IPv6 has a way for some sources alone. netwatch asks for one address of each network, and sockets may take another.
+    var isBySource = false
     /// The routers that do not answer, each with its link. Of several next hops, the kernel avoids theirs, even if the links of all
     /// others are dead; netwatch does not judge routers.
     var failedRouters: Set<Way> = []
@@ -374,7 +376,11 @@ final class WalkWorld {
     )
     let links = expected.0.isEmpty ? Set(expected.1.map(\.link)) : truth.carriers ?? Set(expected.0.map(\.link))
     let agrees = { (source: String?, ways: Set<Way>) in
-      ways.isEmpty ? source == nil : source.map { source in ways.contains { $0.source == source } } ?? false
+      guard let source, !ways.isEmpty else { return ways.isEmpty && source == nil }
+      let network = source.split(separator: "::").first
+      return ways.contains {
+        $0.source == source || truth.isBySource && $0.source.split(separator: "::").first == network
+      }
     }
     let isReachable = line.status != "not-reachable"
     guard agrees(sources.0, expected.0), agrees(sources.1, expected.1), isReachable != links.isEmpty,
@@ -405,8 +411,10 @@ final class WalkWorld {
     var routers: [String: String] = [:]
     var defaults: [String: Set<String>] = [:]
     var failedRouters: Set<Way> = []
+    var isBySource = true
     for line in answers.output {
       let words = line.split(separator: " ").map(String.init)
+      if line.contains(" from :: ") { isBySource = false }
       if words.last == "FAILED", let place = words.firstIndex(of: "dev"), place + 1 < words.count {
         failedRouters.insert(Way(source: words[0], link: words[place + 1]))
       } else if words[0] == "default" {
@@ -421,7 +429,7 @@ final class WalkWorld {
       }
     }
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)
-    var truth = Truth(failedRouters: failedRouters)
+    var truth = Truth(isBySource: isBySource, failedRouters: failedRouters)
     var carriers: Set<String> = []
     var isOwn = false
     for (address, source) in found {
