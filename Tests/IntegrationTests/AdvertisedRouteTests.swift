@@ -10,9 +10,11 @@ import Testing
     return namespace
   }
 
-  @Test func `a route that has expired is missed within a second`() throws {
+  @Test(arguments: ["a router", "a program"])
+  func `a route that has expired is missed within a second`(writer: String) throws {
     let namespace = try Self.namespace()
-    try namespace.run("ip -6 route add default via fe80::99 dev v0 proto ra expires 3")
+    let origin = writer == "a router" ? "proto ra " : ""
+    try namespace.run("ip -6 route add default via fe80::99 dev v0 \(origin)expires 3")
     let added = Line.monotonicNow
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")

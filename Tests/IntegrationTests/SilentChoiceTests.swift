@@ -151,18 +151,6 @@ import Testing
     #expect(try Self.fresh(near).interface == other)
   }
 
-  @Test func `a route of a program that expires is missed within a second`() throws {
-    let namespace = try AdvertisedRouteTests.namespace()
-    try namespace.run("ip -6 route add default via fe80::99 dev v0 expires 3")
-    let added = Line.monotonicNow
-    let follow = try namespace.follow()
-    #expect(try follow.summary() == "wifi initial v0")
-    let line = try follow.next()
-    #expect(line.summary == "not-reachable no_route -")
-    let seconds = Double((line.monotonicNanoseconds ?? 0) - added) / 1e9
-    #expect(seconds > 2.5 && seconds < 15, "\(seconds)")
-  }
-
   @Test func `a router that shortens the lifetime of its route is missed in time`() throws {
     let near = try NetworkNamespace()
     let far = try NetworkNamespace(beside: near)

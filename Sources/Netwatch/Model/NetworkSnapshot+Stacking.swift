@@ -139,8 +139,9 @@ extension NetworkSnapshot {
 
   /// Returns whether a link could carry a tunnel: it leads to other machines, is switched on, and has a usable address.
   func couldCarry(at position: Int, allowingLinkLocalIPv4: Bool = false) -> Bool {
-    leadsOutward(at: position) && interfaces[position].isAdministrativelyUp
-      && interfaces[position].addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
+    // Of many links, such as the ports of bridges, most have no address.
+    interfaces[position].addresses.contains { $0.isUsable(allowingLinkLocalIPv4: allowingLinkLocalIPv4) }
+      && interfaces[position].isAdministrativelyUp && leadsOutward(at: position)
   }
 
   /// Returns whether a link leads to other machines, if it works: it is no tunnel and no sink.

@@ -524,8 +524,7 @@ extension PathEvaluator {
       }
       guard rivals.contains(where: { !$0.isSameWay(as: hop) }) else { continue }
       for rival in rivals {
-        let router = rival.gateway.map { Neighbour(interfaceIndex: rival.interfaceIndex, address: $0) }
-        if let router, !found.contains(router) { found.append(router) }
+        if let router = rival.router, !found.contains(router) { found.append(router) }
       }
     }
     return found

@@ -145,22 +145,6 @@ package struct ReachabilityMachine: Sendable {
     case known
   }
 
-  /// The end of an IPv6 route in use, as far as the kernel has told it.
-  private enum RouteEnd: Hashable {
-    /// Not told, or there is none.
-    case unknown
-    case told(Duration)
-    /// It is less than one of the kernel's time steps away.
-    case looming(Duration)
-
-    var time: Duration? {
-      switch self {
-      case .unknown: nil
-      case .told(let time), .looming(let time): time
-      }
-    }
-  }
-
   /// What was published last.
   private struct Published: Hashable {
     var verdict: NetworkPath.Verdict
@@ -671,7 +655,7 @@ package struct ReachabilityMachine: Sendable {
       if query.asksForRoute {
         // The answer has the end already.
         let old = before.first { $0.key.isSameWay(as: hop) }?.value
-        routeEnds[hop] = before[hop] ?? end(after: hop.lifetime, old, at: now)
+        routeEnds[hop] = before[hop] ?? RouteEnd(after: hop.lifetime, old, at: now)
         continue
       }
       routeEnds[hop] = before[hop] ?? .unknown
@@ -719,9 +703,7 @@ package struct ReachabilityMachine: Sendable {
     let hasChoice = !hops.isEmpty && evaluator.hasChoice(ofLiveLinks: false)
     var routers: [Neighbour] = []
     for hop in hops where hop.origin == RouteHop.advertisementOrigin || hasChoice {
-      guard let gateway = hop.gateway else { continue }
-      let router = Neighbour(interfaceIndex: hop.interfaceIndex, address: gateway)
-      if !routers.contains(router) { routers.append(router) }
+      if let router = hop.router, !routers.contains(router) { routers.append(router) }
     }
     let dead = evaluator.snapshot.deadRouters
     for router in routers where dead.contains(router) {
@@ -770,20 +752,9 @@ package struct ReachabilityMachine: Sendable {
       guard case .hop(let way) = answers[query.asking(.way)], let end = routeEnds[way] else { continue }
       let same = answer.hops.first { $0.isSameWay(as: way) }
       if answer.isWay, same == nil { continue }
-      routeEnds[way] = self.end(after: same?.lifetime ?? 0, end, at: now)
+      routeEnds[way] = RouteEnd(after: same?.lifetime ?? 0, end, at: now)
     }
     setExpiry(&outputs)
-  }
-
-  /// Returns the end of a route for which the kernel has told a time in hundredths of a second; 0 for none.
-  private func end(after ticks: UInt32, _ before: RouteEnd?, at now: Duration) -> RouteEnd {
-    switch (ticks, before) {
-    case (1..., _): .told(now + .milliseconds(10) * Int(ticks) + Self.expirySlack)
-    // An end that is less than a time step away is told like none.
-    case (_, .told): .looming(now + Self.expirySlack)
-    case (_, .looming(let time)): .looming(time)
-    case (_, .unknown), (_, nil): .unknown
-    }
   }
 
   private mutating func setExpiry(_ outputs: inout [Output]) {

@@ -126,6 +126,9 @@ package struct RouteHop: Hashable, Sendable {
     gateway != nil && prefixLength == (family == .ipv4 ? 32 : 128) && !isAutomatic
   }
 
+  /// The router as the kernel's table of neighbours has it. Nil if the hop has none.
+  var router: Neighbour? { gateway.map { Neighbour(interfaceIndex: interfaceIndex, address: $0) } }
+
   /// Returns whether the hop leads over the same link to the same router.
   func isSameWay(as other: RouteHop) -> Bool { interfaceIndex == other.interfaceIndex && gateway == other.gateway }
 
