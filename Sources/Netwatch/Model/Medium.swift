@@ -73,7 +73,7 @@ extension Medium {
   }
 
   /// The kinds whose links are hardware: the ports of a switch since Linux 6.1, and InfiniBand.
-  static let hardwareKinds: Set = ["dsa", "ipoib"]
+  static let hardwareKinds = ["dsa", "ipoib"]
 
   private static func modemMark(
     name: String, kind: String?, hardwareType: UInt16, device: DeviceTraits

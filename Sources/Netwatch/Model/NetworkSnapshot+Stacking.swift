@@ -149,17 +149,15 @@ extension NetworkSnapshot {
   /// Ports lead nowhere by themselves. A bridge whose only ports are the ends of containers or virtual machines leads only to
   /// these.
   func leadsOutward(at position: Int) -> Bool {
-    let interface = interfaces[position]
-    switch interface.role {
+    let index = interfaces[position].index
+    switch interfaces[position].role {
     case .tunnel, .sink: return false
     case .base: break
-    case .stacked: guard tunnel(beneath: interface.index) == nil else { return false }
+    case .stacked: guard tunnel(beneath: index) == nil else { return false }
     case .aggregate:
-      guard interface.needsPorts, hasOutwardPort(interface.index), tunnel(beneath: interface.index) == nil else {
-        return false
-      }
+      guard interfaces[position].needsPorts, hasOutwardPort(index), tunnel(beneath: index) == nil else { return false }
     }
-    return !interface.isLoopback && !interface.isIgnored && !isPort(interface)
+    return !interfaces[position].isLoopback && !interfaces[position].isIgnored && !isPort(interfaces[position])
   }
 
   /// Returns whether a link is a network card, in whatever state.

@@ -74,7 +74,7 @@ package struct PathEvaluator: Sendable {
       }
     }
     if destinations.isEmpty { evaluation.failure = .unresolved }
-    if carriers.isEmpty, evaluation.failure == .noRoute, let best = bestDeadLink {
+    if carriers.isEmpty, trail.missing.isEmpty, evaluation.failure == .noRoute, let best = bestDeadLink {
       // Link managers remove address and route when a cable is pulled. The missing route is not what is wrong.
       evaluation.failure = best.fault
     }
@@ -300,8 +300,14 @@ extension PathEvaluator {
   ///
   /// - Parameter index: The link that has them; 0 for any.
   private func sources(on index: Int32, _ rules: [RoutingRule]) -> [IPAddress] {
-    let links = index == 0 ? Array(snapshot.interfaces) : snapshot.interface(index).map { [$0] } ?? []
-    let usable = links.flatMap(\.addresses).filter { $0.address.family == .ipv6 && isUsable($0) }
+    var usable: [InterfaceAddress] = []
+    for position in snapshot.interfaces.indices where index == 0 || snapshot.interfaces[position].index == index {
+      for address in snapshot.interfaces[position].addresses where address.address.family == .ipv6 && isUsable(address)
+      {
+        usable.append(address)
+      }
+    }
+    if usable.isEmpty { return [] }
     var found: [IPAddress] = []
     let sorted = [usable.filter { !$0.isDeprecated }, usable.filter(\.isDeprecated)].flatMap {
       $0.map(\.address).sorted(by: Self.isFirst)
@@ -469,19 +475,20 @@ extension PathEvaluator {
   /// The link that is nearest to working, and its fault: without a carrier, then dormant, then switched off. Cards come before links
   /// without hardware. Nil if a link works, or if there is none.
   var bestDeadLink: (index: Int32, fault: ReachabilityReason)? {
-    let links = snapshot.interfaces.indices.filter { position in
-      let interface = snapshot.interfaces[position]
-      return snapshot.leadsOutward(at: position) && includes(interface)
+    for areCards in [true, false] {
+      var dead: [(index: Int32, fault: ReachabilityReason)] = []
+      for position in snapshot.interfaces.indices
+      where snapshot.isHardware(at: position) == areCards && snapshot.leadsOutward(at: position)
+        && includes(snapshot.interfaces[position])
+      {
+        let index = snapshot.interfaces[position].index
+        guard let fault = fault(ofLink: index) else { return nil }
+        dead.append((index, fault))
+      }
+      let order = [ReachabilityReason.noCarrier, .dormant, .linkDown]
+      if !dead.isEmpty { return order.lazy.compactMap { fault in dead.first { $0.fault == fault } }.first }
     }
-    let cards = links.filter(snapshot.isHardware)
-    var dead: [(index: Int32, fault: ReachabilityReason)] = []
-    for position in cards.isEmpty ? links : cards {
-      let index = snapshot.interfaces[position].index
-      guard let fault = fault(ofLink: index) else { return nil }
-      dead.append((index, fault))
-    }
-    let order = [ReachabilityReason.noCarrier, .dormant, .linkDown]
-    return order.lazy.compactMap { fault in dead.first { $0.fault == fault } }.first
+    return nil
   }
 
   /// Returns whether the kernel may have a choice between links: at least two could carry traffic.
@@ -497,6 +504,7 @@ extension PathEvaluator {
 
   /// Returns the questions for the routes that the kernel could have chosen in place of these.
   func rivalQuestions(to ways: [(query: RouteQuery, hop: RouteHop)]) -> [RouteQuery] {
+    if ways.isEmpty { return [] }
     let links = snapshot.possibleCarriers(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     guard links.count > 1 else { return [] }
     return ways.flatMap { query, hop -> [RouteQuery] in

@@ -423,11 +423,7 @@ package struct ReachabilityMachine: Sendable {
       outputs.append(.query(trail.missing, afterPendingChanges: afterPendingChanges))
       return .asking(round)
     }
-    // Those of other tunnels are kept, as long as these exist: the traffic may enter them again.
-    let snapshot = evaluator.snapshot
-    evaluator.servers = evaluator.servers.merging(trail.servers) { $1 }.filter { tunnel, servers in
-      snapshot.position(of: tunnel) != nil && !servers.routes.isEmpty
-    }
+    remember(trail.servers)
     if !round.isConfirmed, isDoubtful(round, evaluation) {
       var round = round
       round.isConfirmed = true
@@ -447,6 +443,14 @@ package struct ReachabilityMachine: Sendable {
       return dump(after: 0, because: round.stale ?? round.cause, &outputs)
     }
     return conclude(evaluation, round, at: now, &outputs)
+  }
+
+  /// Remembers the routes to the servers of tunnels. Those of other tunnels are kept, as long as these exist: the traffic may
+  /// enter them again.
+  private mutating func remember(_ servers: [Int32: PathEvaluator.ServerRoutes]) {
+    for (tunnel, routes) in servers { evaluator.servers[tunnel] = routes }
+    for (tunnel, known) in evaluator.servers
+    where known.routes.isEmpty || evaluator.snapshot.position(of: tunnel) == nil { evaluator.servers[tunnel] = nil }
   }
 
   /// Has everything asked again that a round is about. Rules are kept until they change, and routes to single addresses for some
@@ -638,7 +642,7 @@ package struct ReachabilityMachine: Sendable {
     _ isAnnounced: Bool, after round: Round, at now: Duration, _ outputs: inout [Output]
   ) -> Phase {
     let ways = waysInUse
-    let rivalQuestions = evaluator.rivalQuestions(to: waysToDestinations)
+    let rivalQuestions = evaluator.rivalQuestions(to: waysToDestinations(among: ways))
     if rivalQuestions.isEmpty { rivals = [] }
     let unwatched = watchRouters(of: ways.map(\.hop), isAfterDump: round.cause != nil, &outputs)
     if !unwatched.isEmpty, !round.followsWatch {
@@ -678,9 +682,13 @@ package struct ReachabilityMachine: Sendable {
   }
 
   /// Those of the ways in use that do not lead to a single server of a VPN.
-  private var waysToDestinations: [(query: RouteQuery, hop: RouteHop)] {
-    let wanted = destinations.all + Destinations.internet.all
-    return waysInUse.filter { wanted.contains($0.query.destination) }
+  private func waysToDestinations(
+    among ways: [(query: RouteQuery, hop: RouteHop)]
+  ) -> [(query: RouteQuery, hop: RouteHop)] {
+    ways.filter { query, _ in
+      destinations[query.family].contains(query.destination)
+        || Destinations.internet[query.family].contains(query.destination)
+    }
   }
 
   /// Returns the families whose packets may leave by a router. IPv4 routes can have IPv6 routers (RFC 8950).
@@ -736,7 +744,7 @@ package struct ReachabilityMachine: Sendable {
   ) -> Phase {
     guard new.keys.contains(where: { $0.kind == .way && $0.link != 0 }) else { return phase }
     let before = rivals
-    rivals = evaluator.rivals(of: waysToDestinations, new)
+    rivals = evaluator.rivals(of: waysToDestinations(among: waysInUse), new)
     watchOthers(watch, &outputs)
     let unwatched = rivals.filter { !before.contains($0) }
     guard case .idle(nil) = phase, !unwatched.isEmpty else { return phase }
