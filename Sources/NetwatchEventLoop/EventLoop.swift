@@ -53,11 +53,8 @@ import Synchronization
   private let events = UnsafeMutableBufferPointer<epoll_event>.allocate(capacity: EventLoop.eventsPerWait)
   private var isStopping = false
   private var isAbandoned = false
-  private var looksAgain = false
   /// The closures for the end of this turn.
   private var endings: [() -> Void] = []
-  /// Whether any descriptor was ready in this turn.
-  package private(set) var hasEvents = false
   /// The closure that is called when everything that was ready at once has been handled. Changes within a turn are one change.
   public var onTurnEnd: (() -> Void)?
   /// The closure that is called when the loop fails, before ``run()`` throws the same error.
@@ -239,15 +236,14 @@ import Synchronization
     defer { handle.leaveThread() }
     try turn(waits: false)
     // Jobs that handlers have submitted to this loop do not make the descriptor readable, so wake the loop.
-    if looksAgain || handle.hasOwnJobs || !endings.isEmpty { handle.wake() }
+    if handle.hasOwnJobs || !endings.isEmpty { handle.wake() }
   }
 
   /// The descriptor of the loop; readable when ``poll()`` has something to do.
   package var descriptor: CInt { epoll.rawValue }
 
   @inline(__always) private func turn(waits: Bool) throws(SystemError) {
-    let isWaiting = waits && !looksAgain && !handle.hasOwnJobs && endings.isEmpty
-    looksAgain = false
+    let isWaiting = waits && !handle.hasOwnJobs && endings.isEmpty
     let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, CInt(events.count), isWaiting ? -1 : 0)
     if count < 0 {
       // A SIGCONT after a SIGSTOP interrupts the wait, even if there is no handler.
@@ -256,7 +252,6 @@ import Synchronization
       onFailure?(failure)
       throw failure
     }
-    hasEvents = count > 0
     for index in 0..<Int(count) where !isStopping {
       let event = unsafe events[index]
       let slot = unsafe Int(truncatingIfNeeded: event.data.u64 & 0xffff_ffff)
@@ -279,9 +274,6 @@ import Synchronization
   /// Calls `body` once, when everything that was ready at once has been handled, and before ``onTurnEnd``. At the end of a turn,
   /// `body` is for the next one.
   package func atTurnEnd(_ body: @escaping () -> Void) { endings.append(body) }
-
-  /// Makes the next turn begin at once, even if nothing is ready.
-  package func lookAgain() { looksAgain = true }
 
   /// Makes ``run()`` return after the handler that calls this.
   public func stop() { isStopping = true }

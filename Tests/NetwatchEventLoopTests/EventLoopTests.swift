@@ -141,20 +141,6 @@ final class Pipe {
 
   // MARK: Timers
 
-  @Test func `a loop that is to look again ends a turn in which nothing is ready`() throws {
-    let loop = try EventLoop()
-    let pipe = Pipe()
-    var turns: [Bool] = []
-    pipe.write()
-    try loop.watch(pipe.readEnd, for: .readable) { _ in pipe.read() }
-    loop.onTurnEnd = { [unowned loop] in
-      turns.append(loop.hasEvents)
-      if loop.hasEvents { loop.lookAgain() } else { loop.stop() }
-    }
-    try loop.run()
-    #expect(turns == [true, false])
-  }
-
   @Test func `timers fire in order, and those of the past at once`() throws {
     let loop = try EventLoop()
     let now = KernelClock.monotonic.now

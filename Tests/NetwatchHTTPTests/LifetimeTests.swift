@@ -49,7 +49,7 @@ import Testing
     let session = try HTTPSessionManager()
     for _ in 0..<3 { _ = try? await session.data(for: HTTPRequest(.get, to: server.url)) }
     let bytes: [Int] = await withCheckedContinuation { continuation in
-      session.engines.inboxes[0].send(.run { continuation.resume(returning: $0.curl?.idle.map(\.headBytes) ?? []) })
+      session.engines.handles[0].run { continuation.resume(returning: $0.curl?.idle.map(\.headBytes) ?? []) }
     }
     #expect(bytes.count == kept)
     #expect(bytes.allSatisfy { $0 < 16_384 })

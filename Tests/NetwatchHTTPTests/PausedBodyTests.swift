@@ -96,11 +96,10 @@ import Testing
   /// The number of the thread of a session.
   private static func thread(of session: HTTPSessionManager) async throws -> String {
     let path = try await withCheckedThrowingContinuation { continuation in
-      session.engines.inboxes[0].send(
-        .run { _ in
-          continuation.resume(
-            with: Result { try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self") })
-        })
+      session.engines.handles[0].run { _ in
+        continuation.resume(
+          with: Result { try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self") })
+      }
     }
     return URL(filePath: path).lastPathComponent
   }

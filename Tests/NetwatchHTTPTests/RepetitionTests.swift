@@ -87,7 +87,7 @@ import Testing
     let post = Task { try await session.data(for: HTTPCall(.post, "second", body: Self.bodies[body].body)) }
     try await eventually(seen.now.count) { $0 == 2 }
     let host = try #require(Authority("api.test:\(server.port)"))
-    session.engines.inboxes[0].send(.run { $0.curl?.forget([host]) })
+    session.engines.handles[0].run { $0.curl?.forget([host]) }
     _ = try await session.data(for: HTTPRequest(.get, to: server.url))
     mayEnd.open()
     let error = await #expect(throws: HTTPError.self) { try await post.value }

@@ -61,11 +61,10 @@ import Testing
     /// What the session's thread has read from files until now (proc(5), "rchar"). What comes from sockets does not count.
     func bytes() async throws -> Int {
       let text = try await withCheckedThrowingContinuation { continuation in
-        session.engines.inboxes[0].send(
-          .run { _ in
-            continuation.resume(
-              with: Result { try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8) })
-          })
+        session.engines.handles[0].run { _ in
+          continuation.resume(
+            with: Result { try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8) })
+        }
       }
       return try #require(text.firstMatch(of: /rchar: (\d+)/).flatMap { Int($0.1) })
     }

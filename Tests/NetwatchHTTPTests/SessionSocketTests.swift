@@ -23,12 +23,12 @@ import Testing
   private func server(
     answers count: Int, _ end: @escaping @Sendable (ServerConnection) -> Void
   ) throws -> ScriptedServer {
-    try ScriptedServer { [inbox = session.engines.inboxes[0]] connection, number in
+    try ScriptedServer { [engine = session.engines.handles[0]] connection, number in
       for _ in 0..<count {
         guard connection.readHead() != nil else { return }
         // The call of libcurl that has sent the request has ended when the thread does something else: libcurl has to wait.
         let turn = DispatchSemaphore(value: 0)
-        inbox.send(.run { _ in turn.signal() })
+        engine.run { _ in turn.signal() }
         turn.wait()
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\(number)")
       }

@@ -204,22 +204,20 @@ import Testing
     var configuration = HTTPSessionConfiguration()
     configuration.hostPolicies = ["*": .system]
     let pending = PendingCompletions(engines: 1)
-    let inbox = Inbox<EngineCommand>()
-    let plan = EnginePlan(
+    let parts = SessionEngine.Parts(
       configuration: configuration, policy: .system, overrides: try AddressOverrides([:]), observer: nil, path: nil,
       cookies: try CurlShare(isLocked: false), pending: pending, settings: try configuration.curlSettings(), load: nil)
     let drops = Box(0)
+    let thread = try EngineThread()
+    let engine = try thread.add(parts)
     func ask() {
       let command = OneShot<Void> { drops.change { $0 += 1 } }
-      inbox.send(.run { _ in withExtendedLifetime(command) {} })
+      engine.run { _ in withExtendedLifetime(command) {} }
     }
     ask()
-    #expect(drops.now == 0)
-    let thread = try EngineThread()
-    try thread.add(plan, inbox)
     await withCheckedContinuation { continuation in pending.whenEmpty { continuation.resume() } }
     ask()
-    #expect(drops.now == 2)
+    try await eventually(drops.now) { $0 == 2 }
   }
 
   @Test(arguments: [Int.min, -1, 0, 65, Int.max]) func `thread counts below 1 or above 64 are refused`(_ count: Int) {

@@ -153,7 +153,7 @@ import Testing
     }
     for task in tasks[1...] { task.resume() }
     #expect(try await observer.first(2).count == 2)
-    session.engines.inboxes[0].send(.run { $0.loopFailed(SystemError(operation: "epoll_wait", code: EBADF)) })
+    session.engines.handles[0].run { $0.loopFailed(SystemError(operation: "epoll_wait", code: EBADF)) }
     await session.waitUntilInvalidated()
     #expect(errors.now.map(\.operation) == Array(repeating: "epoll_wait", count: 3))
     #expect(errors.now.map(\.code) == Array(repeating: EBADF, count: 3))

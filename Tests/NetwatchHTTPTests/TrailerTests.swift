@@ -98,20 +98,16 @@ import Testing
   }
 
   @Test func `a folded trailer is one field`() {
-    let reader = HeadReader(HeadMemory())
-    reader.begin()
+    var reader = HeadReader()
     for line in [" nothing\r\n", "X-Digest: a\r\n", "\t b \r\n", " \r\n", "X-Two: c\r\n", "\r\n"] {
       let bytes = Array(line.utf8)
       #expect(unsafe bytes.withUnsafeBytes { unsafe reader.append(trailer: $0) } == nil)
     }
     #expect(reader.trailers?.map { "\($0.name.rawName)=\($0.value)" } == ["X-Digest=a b", "X-Two=c"])
-    reader.begin()
-    #expect(reader.trailers == nil)
   }
 
   @Test func `a trailer that is folded without end is a fault`() {
-    let reader = HeadReader(HeadMemory())
-    reader.begin()
+    var reader = HeadReader()
     let faults = (["X-Digest: a\r\n"] + Array(repeating: " a\r\n", count: 101)).map { line in
       let bytes = Array(line.utf8)
       return unsafe bytes.withUnsafeBytes { unsafe reader.append(trailer: $0) }

@@ -20,14 +20,12 @@ enum BodyAcceptance { case taken, paused, refused }
 enum ReceivedBody: Sendable {
   case none
   case data(Data)
-  case short(ShortBody)
   case file(URL)
 
-  /// The body in memory. The calling thread copies it if it is short.
+  /// The body in memory; empty if it is elsewhere.
   var data: Data {
     switch self {
     case .data(let data): data
-    case .short(let body): Data(body.bytes)
     case .none, .file: Data()
     }
   }

@@ -18,9 +18,8 @@ import Netwatch
   private enum HeadPlace { case statusLine, firstField, furtherField }
 
   let handle: UnsafeMutableRawPointer
-  /// The delegate; nil between requests. It is not counted, because that would cost more than most calls do. The session's
-  /// engine holds it for as long as it has this handle.
-  private var delegate: Unmanaged<CurlDelegate>?
+  /// The delegate; nil between requests.
+  private weak var delegate: (any CurlDelegate)?
   /// The buffer into which libcurl writes its error messages.
   let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
@@ -79,27 +78,26 @@ import Netwatch
     unsafe Unmanaged<CurlEasy>.fromOpaque(pointer).takeUnretainedValue()
   }
 
-  /// Calls `body` with the delegate of the handle to which `pointer` belongs.
+  /// Calls `body` with the handle to which `pointer` belongs, and its delegate.
   private static func withDelegate<Result>(
-    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (CurlEasy, CurlDelegate) -> Result
+    _ pointer: UnsafeMutableRawPointer?, _ otherwise: Result, _ body: (CurlEasy, any CurlDelegate) -> Result
   ) -> Result {
     guard let pointer = unsafe pointer else { return otherwise }
-    return unsafe Unmanaged<CurlEasy>.fromOpaque(pointer)._withUnsafeGuaranteedRef { easy in
-      unsafe easy.delegate?._withUnsafeGuaranteedRef { body(easy, $0) } ?? otherwise
-    }
+    let easy = unsafe CurlEasy.at(pointer)
+    return easy.delegate.map { body(easy, $0) } ?? otherwise
   }
 
   /// Notifies the delegate that libcurl has finished the request.
-  func end(_ code: CURLcode) { unsafe delegate?.takeUnretainedValue().ended(code) }
+  func end(_ code: CURLcode) { delegate?.ended(code) }
 
   /// Forgets the delegate between two requests.
-  func rest() { unsafe delegate = nil }
+  func rest() { delegate = nil }
 
   /// Begins a new request. Connections, cookies and TLS sessions are kept.
   ///
   /// - Returns: False if the options of the last request are kept, because they had the same `shape`.
-  func prepare(_ delegate: CurlDelegate, shape: Shape?) -> Bool {
-    unsafe self.delegate = Unmanaged.passUnretained(delegate)
+  func prepare(_ delegate: any CurlDelegate, shape: Shape?) -> Bool {
+    self.delegate = delegate
     refusal = nil
     headBytes = 0
     repeatAttempt()
@@ -183,7 +181,7 @@ import Netwatch
 
   /// Checks the first field. A line that continues no field is not HTTP (RFC 9112, section 2.2). libcurl 7.88 appends it to the
   /// last field of the handle's previous request, whose memory is already freed.
-  private func accepts(firstField line: UnsafeRawBufferPointer, for delegate: CurlDelegate) -> BodyAcceptance {
+  private func accepts(firstField line: UnsafeRawBufferPointer, for delegate: any CurlDelegate) -> BodyAcceptance {
     set(CURLOPT_HEADER, 0)
     place = .furtherField
     guard unsafe line.first != UInt8(ascii: " "), unsafe line.first != UInt8(ascii: "\t") else {

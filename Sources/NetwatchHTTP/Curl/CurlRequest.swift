@@ -3,11 +3,9 @@ import HTTPTypes
 
 /// A request in the form of libcurl's options.
 struct CurlRequest {
-  let shared: Shared<HTTPRequest>
-  let sharedBody: Shared<HTTPBody>?
+  let request: HTTPRequest
+  let body: HTTPBody?
   let credential: HTTPCredential?
-  private var request: HTTPRequest { shared.value }
-  private var body: HTTPBody? { sharedBody?.value }
 
   /// Returns the shape of the request. Nil if it has a body, a credential or its own cookies.
   private func shape(_ url: CurlURL) -> CurlEasy.Shape? {
@@ -31,7 +29,7 @@ struct CurlRequest {
 
   /// - Throws: `badURL`, `serverCertificateUntrusted` for a host without a policy, or libcurl's error for an option.
   func apply(
-    to easy: CurlEasy, of multi: CurlMulti, for delegate: CurlDelegate
+    to easy: CurlEasy, of multi: CurlMulti, for delegate: any CurlDelegate
   ) throws(HTTPError) {
     let url = multi.url(of: request)
     guard let url, multi.allows(url) else { throw Self.refusal(of: request, url) }

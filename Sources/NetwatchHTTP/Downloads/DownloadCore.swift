@@ -20,20 +20,20 @@ final class DownloadCore: Sendable {
   }
 
   private weak let session: HTTPSessionManager?
-  private let call: PreparedCall
-  private var options: HTTPTaskOptions { call.options }
+  private let plan: RequestPlan
+  private var options: HTTPTaskOptions { plan.options }
   private let callbacks: CallbackQueue
   private let state: Lock<State>
 
   init(
-    _ session: HTTPSessionManager, _ call: PreparedCall, completion: @escaping Completion
+    _ session: HTTPSessionManager, _ plan: RequestPlan, completion: @escaping Completion
   ) {
     self.session = session
-    self.call = call
-    callbacks = CallbackQueue(call.options)
+    self.plan = plan
+    callbacks = CallbackQueue(plan.options)
     state = Lock(
       State(
-        machine: ResumeMachine(url: call.request.urlText ?? ""), hold: session.pending.hold(), completion: completion))
+        machine: ResumeMachine(url: plan.request.urlText ?? ""), hold: session.pending.hold(), completion: completion))
   }
 
   /// Opens the files of the download. To be called once, away from the caller's thread, because files are slow.
@@ -41,8 +41,8 @@ final class DownloadCore: Sendable {
   /// - Parameter given: The resume data to use instead of the data beside the file. Nil uses the data beside the file.
   func load(_ target: URL, replacesExisting: Bool, createsFolders: Bool, _ given: ResumeData?) {
     do throws(HTTPError) {
-      if let refusal = call.refusal { throw refusal }
-      guard call.request.method == .get else {
+      if let refusal = plan.refusal { throw refusal }
+      guard plan.request.method == .get else {
         throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
       }
       if createsFolders { try OpenFile.createFolder(of: target) }
@@ -117,7 +117,7 @@ final class DownloadCore: Sendable {
     if options.onProgress != nil { callbacks.report(progress) }
   }
 
-  private func legEnded(_ outcome: TransferOrder.Outcome, _ over: OneShot<Void>) {
+  private func legEnded(_ outcome: Transfer.Outcome, _ over: OneShot<Void>) {
     let end: ResumeMachine.LegEnd
     let result: Result<HTTPReply<URL>, HTTPError> = outcome.converted { reply throws(HTTPError) in
       reply.with(try reply.value.file)
@@ -190,20 +190,16 @@ final class DownloadCore: Sendable {
   /// Returns the task of the next leg. Nil if the session no longer exists.
   private func leg(_ range: ResumeRange?, isSuspended: Bool, _ file: PartialFile?) -> HTTPTask? {
     guard let session, let file else { return nil }
-    var call = call
-    call.request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
-    call.request.headerFields[.ifRange] = range?.validator.text
-    // A part of a compressed body is useless.
-    if call.request.headerFields[.acceptEncoding] == nil { call.request.headerFields[.acceptEncoding] = "identity" }
-    call.options.onProgress = nil
-    let status = TaskStatus()
-    let order = session.order(
-      call, status: status, makeSink: { _ in ResumeSink(self, file) },
-      completion: .later { outcome, over in
-        // Never called within the lock: a session that has ended drops an order while it is handed over.
-        Task { self.legEnded(outcome, over) }
-      })
-    return HTTPTask(order, status, session.engines.inbox(of: order.id), isSuspended: isSuspended)
+    var (request, options) = (plan.request, plan.options)
+    request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
+    request.headerFields[.ifRange] = range?.validator.text
+    options.onProgress = nil
+    return session.task(
+      plan.with(request, options: options), isSuspended: isSuspended, makeSink: { _ in ResumeSink(self, file) }
+    ) { outcome, over in
+      // Never called within the lock: a session that has ended drops a request while it is handed over.
+      Task { self.legEnded(outcome, over) }
+    }
   }
 }
 

@@ -91,9 +91,15 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   public func download(
     _ request: some RequestConvertible, policy: HTTPCachePolicy = .standard, completion: @escaping Completion
   ) -> DownloadReceipt {
-    let call = session.prepare(request, nil, options)
-    let key = DownloadKey(call.request, policy)
-    let answer = call.refusal.map { .failure($0) } ?? answerWithoutServer(for: key)
+    var key: DownloadKey?
+    var answer: Result<HTTPReply<Value>, HTTPError>?
+    do throws(HTTPError) {
+      let wanted = DownloadKey(try session.compose(request, nil, options).request, policy)
+      answer = answerWithoutServer(for: wanted)
+      key = wanted
+    } catch {
+      answer = .failure(error)
+    }
     let waiter = (completion: completion, hold: session.pending.hold())
     let receipt = state.withLock { state in
       state.lastReceipt += 1
@@ -103,7 +109,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
           waiter.completion(answer)
           waiter.hold.fulfill()
         }
-      } else {
+      } else if let key {
         state.waiters[receipt] = waiter
         handle(.requested(receipt, key), nil, &state)
       }
@@ -188,18 +194,15 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
       options.onRedirect = options.redirects(without: conditions)
     }
     let began = now()
-    let status = TaskStatus()
-    let order = session.order(
-      PreparedCall(request, nil, options, own: request.headerFields), status: status,
-      completion: .later { outcome, end in
-        Task {
-          let result = outcome.converted { reply throws(HTTPError) in
-            try self.value(of: reply, key, stale, began: began)
-          }
-          self.handle(.ended(id), (result, end))
+    let plan = session.plan(request, nil, options, own: request.headerFields)
+    return session.task(plan, isSuspended: false) { outcome, end in
+      Task {
+        let result = outcome.converted { reply throws(HTTPError) in
+          try self.value(of: reply, key, stale, began: began)
         }
-      })
-    return HTTPTask(order, status, session.engines.inbox(of: order.id), isSuspended: false)
+        self.handle(.ended(id), (result, end))
+      }
+    }
   }
 
   // MARK: What is kept

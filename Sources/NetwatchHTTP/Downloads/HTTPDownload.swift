@@ -70,7 +70,9 @@ extension HTTPSessionManager {
     resumeData: ResumeData? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPDownload {
-    let core = DownloadCore(self, prepare(request, nil, options, .download), completion: completion)
+    // A part of a compressed body is useless.
+    let plan = plan(request, nil, options, .download, defaults: [.acceptEncoding: "identity"])
+    let core = DownloadCore(self, plan, completion: completion)
     Task { core.load(file, replacesExisting: replacesExisting, createsFolders: createsFolders, resumeData) }
     return HTTPDownload(core)
   }

@@ -30,12 +30,15 @@ final class CredentialScope: Sendable {
     return origin == base || named.contains(origin)
   }
 
-  /// Removes the session's credentials from a call to another origin. Credentials that the caller has given for this call stay.
-  func confine(_ call: inout PreparedCall) {
+  /// Removes the session's credentials from a request to another origin and its options. Credentials that the caller has given
+  /// for this request stay.
+  ///
+  /// - Parameter own: The fields that the caller has given for this request only.
+  func confine(_ request: inout HTTPRequest, _ options: inout HTTPTaskOptions, own: HTTPFields) {
     guard base != nil else { return }
-    if !call.request.headerFields.isEmpty { confine(&call.request, own: call.own) }
-    guard let credential = call.options.credential, credential == self.credential, !covers(call.request) else { return }
-    call.options.credential = nil
+    confine(&request, own: own)
+    guard let credential = options.credential, credential == self.credential, !covers(request) else { return }
+    options.credential = nil
   }
 
   /// Removes the session's credentials from the fields of a request to another origin.

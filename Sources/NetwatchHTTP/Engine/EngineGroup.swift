@@ -1,14 +1,19 @@
 import Netwatch
+import NetwatchEventLoop
 import Synchronization
 
-/// The engines of a session, one on each of its threads. It chooses the engine of a task, and sends commands to all engines.
-/// All members can be used from any thread.
+/// The engines of a session, one on each of its threads. It chooses the engine of a request. All members can be used from any
+/// thread.
 final class EngineGroup: Sendable {
-  /// The inboxes of the engines, at least one.
-  let inboxes: [Inbox<EngineCommand>]
-  /// The base of the tasks' ids. It is random, so that two sessions can share an observer.
-  let firstID: UInt64
+  /// Gets the outcome of a request. The request's activity ends when `end` is fulfilled or released.
+  typealias Receiver = @Sendable (_ outcome: Transfer.Outcome, _ end: OneShot<Void>) -> Void
+
+  /// The engines, at least one.
+  let handles: [EngineHandle]
+  /// The base of the requests' ids. It is random, so that two sessions can share an observer.
+  let firstID = UInt64.random(in: 0...UInt64.max)
   let pending: PendingCompletions
+  private let observer: (any RequestObserver)?
   private let count = Atomic<UInt64>(0)
   /// The loads of the engines; nil for a single engine.
   private let loads: EngineLoads?
@@ -24,61 +29,90 @@ final class EngineGroup: Sendable {
     let overrides = try AddressOverrides(configuration.addressOverrides)
     let most = settings.mostParts
     let chosen = if let threads { threads.choose(most) } else { try HTTPThreads().choose(most) }
-    let parts = settings.parts(chosen.count)
+    let shares = settings.parts(chosen.count)
     let cookies = try CurlShare(isLocked: chosen.count > 1)
-    let loads = chosen.count > 1 ? EngineLoads(parts.map(\.mostToOneHost)) : nil
+    let loads = chosen.count > 1 ? EngineLoads(shares.map(\.mostToOneHost)) : nil
     let pending = PendingCompletions(engines: chosen.count)
-    let inboxes = chosen.map { _ in Inbox<EngineCommand>() }
+    var handles: [EngineHandle] = []
+    do throws(HTTPError) {
+      for (index, thread) in chosen.enumerated() {
+        let parts = SessionEngine.Parts(
+          configuration: configuration, policy: policy, overrides: overrides, observer: observer, path: path,
+          cookies: cookies, pending: pending, settings: shares[index],
+          load: loads.map { EngineLoads.Place(loads: $0, index: index) })
+        handles.append(try thread.add(parts))
+      }
+    } catch {
+      for handle in handles { handle.run { $0.invalidate(cancels: true) } }
+      throw error
+    }
+    self.handles = handles
     self.cookies = cookies
     self.pending = pending
     self.loads = loads
-    self.inboxes = inboxes
-    firstID = .random(in: 0...UInt64.max)
-    for (index, thread) in chosen.enumerated() {
-      let plan = EnginePlan(
-        configuration: configuration, policy: policy, overrides: overrides, observer: observer.map { Shared($0) },
-        path: path, cookies: cookies, pending: pending, settings: parts[index],
-        load: loads.map { EngineLoads.Place(loads: $0, index: index) })
-      do throws(HTTPError) {
-        try thread.add(plan, inboxes[index])
-      } catch {
-        invalidate(cancels: true)
-        throw error
+    self.observer = observer
+  }
+
+  // MARK: Requests
+
+  /// Returns the id of a new request, and the engine that it goes to.
+  func next() -> (id: RequestID, engine: EngineHandle) {
+    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+    return (RequestID(firstID &+ number), handles[loads?.beginTask() ?? 0])
+  }
+
+  /// Returns the place of a request in the order of creation. Later requests have higher places.
+  func place(of id: RequestID) -> UInt64 { (id.number ?? 0) &- firstID }
+
+  /// Gives a request to its engine.
+  ///
+  /// - Parameters:
+  ///   - place: The result of ``next()``.
+  ///   - status: The public state of the task; nil if nobody has a task object.
+  ///   - onProgress: Gets the progress, on the engine's thread. Nil if it is not wanted.
+  ///   - makeSink: Makes the destination of the body. Nil: the body is kept in memory.
+  ///   - receiver: Called once, on the engine's thread. If the session ends before, it is called in a Swift task with
+  ///     `invalidated`, because a request that is dropped may be dropped anywhere.
+  func start(
+    _ plan: RequestPlan, _ place: (id: RequestID, engine: EngineHandle), _ status: TaskStatus?, isSuspended: Bool,
+    onProgress: (@Sendable (HTTPProgress) -> Void)?, makeSink: RequestPlan.MakeSink?, _ receiver: @escaping Receiver
+  ) {
+    pending.add()
+    let completion = OneShot<Transfer.End?>(otherwise: nil) { [id = place.id, pending, observer] end in
+      status?.end()
+      guard let end else {
+        Task { receiver(.failure(.invalidated), OneShot { pending.remove() }) }
+        return
       }
+      receiver(
+        end.outcome,
+        OneShot {
+          if end.wasActive { observer?.ended(id) }
+          pending.remove()
+        })
+    }
+    place.engine.run { engine in
+      engine.start(
+        plan, place.id, status, isSuspended: isSuspended, onProgress: onProgress, makeSink: makeSink, completion)
     }
   }
-
-  // MARK: Tasks
-
-  /// Returns the id of a new task, which also tells the engine of the task.
-  func nextID() -> RequestID {
-    let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-    guard let loads else { return RequestID(firstID &+ number) }
-    return RequestID(firstID &+ number &* UInt64(inboxes.count) &+ UInt64(loads.beginTask()))
-  }
-
-  /// Returns the inbox of the engine that has a task.
-  func inbox(of id: RequestID) -> Inbox<EngineCommand> {
-    loads == nil ? inboxes[0] : inboxes[Int(place(of: id) % UInt64(inboxes.count))]
-  }
-
-  /// Returns the place of a task in the order of creation. Later tasks have higher places.
-  func place(of id: RequestID) -> UInt64 { (id.number ?? 0) &- firstID }
 
   // MARK: All engines
 
   /// Runs `body` on each engine that has not ended.
-  func forEach(_ body: @escaping @Sendable (SessionEngine) -> Void) {
-    for inbox in inboxes { inbox.send(.run(body)) }
-  }
+  func forEach(_ body: @escaping @Sendable (SessionEngine) -> Void) { for handle in handles { handle.run(body) } }
 
   func invalidate(cancels: Bool) { forEach { $0.invalidate(cancels: cancels) } }
 
-  /// Runs `body`: on the engine if there is only one, and on the calling thread if there are several. A task that begins
+  /// Runs `body`: on the engine if there is only one, and on the calling thread if there are several. A request that begins
   /// afterwards finds the changes. Drops `body` if the session has ended.
   func withCookies(_ body: @escaping @Sendable (CurlShare) -> Void) {
-    guard loads != nil else { return inboxes[0].send(.run { body($0.cookies) }) }
+    guard loads != nil else { return handles[0].run { body($0.cookies) } }
     // The last engine may not have been released yet.
     if !pending.isClosed, let cookies { body(cookies) }
   }
+}
+
+extension HTTPError {
+  static var invalidated: HTTPError { HTTPError(.invalidated, "request") }
 }

@@ -1,10 +1,20 @@
-import Glibc
 import HTTPTypes
+
+/// The complete head of a response.
+struct ResponseHead {
+  let response: HTTPResponse
+  /// The status code of ``response``.
+  let code: Int
+  /// The length of the body as it is delivered. Nil if it is not known before the end.
+  let bodyLength: Int64?
+  /// The codings of the body.
+  let codings: BodyCodings
+}
 
 /// Reads the head of a response, line by line as libcurl delivers it.
 ///
 /// The lines are untrusted: a server can send anything.
-@safe final class HeadReader {
+@safe struct HeadReader {
   /// The most bytes of a head, more than an honest server needs.
   static let mostBytes = 256 * 1_024
   /// The most lines that continue a trailer.
@@ -16,11 +26,6 @@ import HTTPTypes
   private(set) var trailers: HTTPFields?
   private var trailerBytes = 0
   private var trailerFolds = 0
-  private let memory: HeadMemory
-  /// A remembered head that begins with the lines that have arrived. These lines were not parsed.
-  private var known: ResponseHead?
-  /// The part of `known` that has not arrived.
-  private var expected = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
   // MARK: What has been read
 
@@ -34,57 +39,19 @@ import HTTPTypes
   private var folded: [UInt8] = []
   private var hasFoldedLength = false
   private var bytes = 0
-  /// The text of the head, to be remembered. Nil if it is too long for that.
-  private var text: [UInt8]? = []
-
-  init(_ memory: HeadMemory) { self.memory = memory }
-
-  /// Begins to read the head of another attempt's response.
-  func begin() {
-    head = nil
-    known = memory.last
-    unsafe expected = known?.text ?? UnsafeRawBufferPointer(start: nil, count: 0)
-    if bytes > 0 { forget() }
-    if trailerBytes > 0 { (trailers, trailerBytes, trailerFolds) = (nil, 0, 0) }
-  }
-
-  private func forget() {
-    response = nil
-    bodyLength = nil
-    codings = BodyCodings()
-    isEncoded = false
-    canFold = false
-    folded = []
-    hasFoldedLength = false
-    bytes = 0
-    text = []
-  }
 
   /// Sets a head that has not come from libcurl. Its body has no codings.
   ///
   /// - Parameter length: The length of the body, if it is known better than from the head.
-  func take(_ response: HTTPResponse, length: Int64?) {
+  mutating func take(_ response: HTTPResponse, length: Int64?) {
     let length = length ?? response.headerFields[.contentLength].flatMap { Int64($0) }
     head = ResponseHead(
-      text: [], response: response, code: response.status.code, bodyLength: length.flatMap { $0 >= 0 ? $0 : nil },
+      response: response, code: response.status.code, bodyLength: length.flatMap { $0 >= 0 ? $0 : nil },
       codings: BodyCodings())
   }
 
   /// - Returns: The fault of the line; nil if it is a line of HTTP.
-  func append(_ line: UnsafeRawBufferPointer) -> String? {
-    // The usual case, in which nothing is counted, copied or looked up.
-    if let next = unsafe expected.baseAddress, let start = line.baseAddress, unsafe line.count <= expected.count,
-      unsafe memcmp(next, start, line.count) == 0
-    {
-      unsafe expected = UnsafeRawBufferPointer(start: next + line.count, count: expected.count - line.count)
-      if unsafe expected.isEmpty { head = known.take() }
-      return nil
-    }
-    return unsafe appendUnknown(line)
-  }
-
-  private func appendUnknown(_ line: UnsafeRawBufferPointer) -> String? {
-    if let known = known.take() { readBeginning(of: known) }
+  mutating func append(_ line: UnsafeRawBufferPointer) -> String? {
     bytes += line.count
     guard bytes <= Self.mostBytes else { return "its head is too long" }
     unsafe read(line)
@@ -95,7 +62,7 @@ import HTTPTypes
   /// Reads a line after the body. A line that is not a field is left out.
   ///
   /// - Returns: The fault of the line; nil if it is a line of HTTP.
-  func append(trailer line: UnsafeRawBufferPointer) -> String? {
+  mutating func append(trailer line: UnsafeRawBufferPointer) -> String? {
     trailerBytes += line.count
     guard trailerBytes <= Self.mostBytes else { return "its trailers are too long" }
     let content = unsafe Self.trimmed(line[...])
@@ -111,27 +78,13 @@ import HTTPTypes
     return nil
   }
 
-  private func foldTrailer(_ text: Slice<UnsafeRawBufferPointer>) {
+  private mutating func foldTrailer(_ text: Slice<UnsafeRawBufferPointer>) {
     guard unsafe !text.isEmpty, let fields = trailers, let last = fields.last else { return }
     let value = unsafe last.withUnsafeBytesOfValue { unsafe Array($0) } + [UInt8(ascii: " ")] + text
     trailers?[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: value)
   }
 
-  /// Parses the lines that have arrived, because the head differs from the remembered one.
-  private func readBeginning(of known: ResponseHead) {
-    var rest = unsafe known.text[..<(known.text.count - expected.count)]
-    unsafe expected = UnsafeRawBufferPointer(start: nil, count: 0)
-    bytes = unsafe rest.count
-    while let end = unsafe rest.firstIndex(of: UInt8(ascii: "\n")) {
-      unsafe read(UnsafeRawBufferPointer(rebasing: rest[...end]))
-      unsafe rest = rest[(end + 1)...]
-    }
-  }
-
-  private func read(_ line: UnsafeRawBufferPointer) {
-    if let count = text?.count {
-      if count + line.count > ResponseHead.mostBytes { text = nil } else { unsafe text?.append(contentsOf: line) }
-    }
+  private mutating func read(_ line: UnsafeRawBufferPointer) {
     let content = unsafe Self.trimmed(line[...])
     if unsafe line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") { return unsafe fold(content) }
     endFold()
@@ -139,8 +92,7 @@ import HTTPTypes
     if unsafe content.isEmpty {
       end()
     } else if let status = unsafe Self.status(content) {
-      // This head follows a complete one.
-      if head != nil { text = nil }
+      // This head may follow a complete one.
       head = nil
       response = HTTPResponse(status: status)
       bodyLength = nil
@@ -151,17 +103,14 @@ import HTTPTypes
     }
   }
 
-  private func end() {
+  private mutating func end() {
     guard head == nil, let response else { return }
     let code = response.status.code
     guard !(100..<200 ~= code) else { return }
-    let whole = ResponseHead(
-      text: text ?? [], response: response, code: code, bodyLength: isEncoded ? nil : bodyLength, codings: codings)
-    head = whole
-    if text != nil { memory.last = whole }
+    head = ResponseHead(response: response, code: code, bodyLength: isEncoded ? nil : bodyLength, codings: codings)
   }
 
-  private func append(field line: Slice<UnsafeRawBufferPointer>) {
+  private mutating func append(field line: Slice<UnsafeRawBufferPointer>) {
     guard let (name, value) = unsafe nameAndValue(line) else { return }
     if name == .contentLength {
       bodyLength = unsafe Self.number(value)
@@ -184,13 +133,13 @@ import HTTPTypes
     _ line: Slice<UnsafeRawBufferPointer>
   ) -> (HTTPField.Name, Slice<UnsafeRawBufferPointer>)? {
     guard let colon = unsafe line.firstIndex(of: UInt8(ascii: ":")),
-      let name = unsafe memory.name(UnsafeRawBufferPointer(rebasing: line[..<colon]))
+      let name = unsafe HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self))
     else { return nil }
     return unsafe (name, Self.trimmed(line[(colon + 1)...]))
   }
 
   /// Adds a line that continues the last field, joined by one space (RFC 9112, section 5.2).
-  private func fold(_ text: Slice<UnsafeRawBufferPointer>) {
+  private mutating func fold(_ text: Slice<UnsafeRawBufferPointer>) {
     guard canFold, unsafe !text.isEmpty, let last = response?.headerFields.last else { return }
     // libcurl reads each line alone, and would expect another body than this head announces.
     if last.name == .contentLength || last.name == .transferEncoding { hasFoldedLength = true }
@@ -200,7 +149,7 @@ import HTTPTypes
   }
 
   /// Ends the last field, which no further line continues.
-  private func endFold() {
+  private mutating func endFold() {
     guard !folded.isEmpty, let fields = response?.headerFields, let last = fields.last else { return }
     response?.headerFields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
     folded = []
@@ -231,42 +180,5 @@ import HTTPTypes
     while start < end, unsafe isBlank(line[start]) { start += 1 }
     while end > start, unsafe isBlank(line[end - 1]) { end -= 1 }
     return unsafe line[start..<end]
-  }
-}
-
-/// What a session remembers of the heads that its servers have sent, because the next ones are similar.
-final class HeadMemory {
-  var last: ResponseHead?
-
-  // MARK: Names of fields
-  // Servers send the same names again and again, and checking a name takes time.
-
-  /// The most names that are remembered, so that a server that invents names gains nothing.
-  private static let capacity = 64
-
-  private var names: [(bytes: [UInt8], name: HTTPField.Name)] = []
-  /// The index at which the next new name is stored.
-  private var next = 0
-  /// The index after the name that was found last, because the next head has the names in the same order.
-  private var cursor = 0
-
-  /// Returns the name of a field. Nil if the bytes are not a name.
-  func name(_ bytes: UnsafeRawBufferPointer) -> HTTPField.Name? {
-    for offset in names.indices {
-      var index = cursor + offset
-      if index >= names.count { index -= names.count }
-      if names[index].bytes.count == bytes.count, unsafe names[index].bytes.elementsEqual(bytes) {
-        cursor = index + 1 == names.count ? 0 : index + 1
-        return names[index].name
-      }
-    }
-    guard let name = unsafe HTTPField.Name(String(decoding: bytes, as: UTF8.self)) else { return nil }
-    if names.count < Self.capacity {
-      unsafe names.append(([UInt8](bytes), name))
-    } else {
-      names[next] = unsafe ([UInt8](bytes), name)
-      next = (next + 1) % Self.capacity
-    }
-    return name
   }
 }

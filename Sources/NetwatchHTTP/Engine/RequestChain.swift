@@ -19,28 +19,22 @@ struct RequestChain {
   private static let host = HTTPField.Name("Host")
   private static let idempotent: [HTTPRequest.Method] = [.get, .head, .put, .delete, .options, .trace]
 
-  let order: TransferOrder
-  private(set) var shared: Shared<HTTPRequest>
-  private(set) var body: Shared<HTTPBody>?
+  private let plan: RequestPlan
+  private(set) var request: HTTPRequest {
+    didSet { allowsRepetition = Self.allowsRepetition(request, plan.options) }
+  }
+  private(set) var body: HTTPBody?
   /// Whether the request may be sent twice: its method allows that (RFC 9110, section 9.2.2), or the caller does.
   private(set) var allowsRepetition: Bool
   private(set) var redirects = 0
   /// The credentials that the caller has given for challenges.
   private var answers: [Origin: (credential: HTTPCredential, count: Int)] = [:]
 
-  init(_ order: TransferOrder) {
-    self.order = order
-    shared = order.call.sharedRequest
-    body = order.call.sharedBody
-    allowsRepetition = Self.allowsRepetition(shared.value, order.options)
-  }
-
-  private(set) var request: HTTPRequest {
-    get { shared.value }
-    set {
-      shared = Shared(newValue)
-      allowsRepetition = Self.allowsRepetition(newValue, order.options)
-    }
+  init(_ plan: RequestPlan) {
+    self.plan = plan
+    request = plan.request
+    body = plan.body
+    allowsRepetition = Self.allowsRepetition(plan.request, plan.options)
   }
 
   private static func allowsRepetition(_ request: HTTPRequest, _ options: HTTPTaskOptions) -> Bool {
@@ -49,11 +43,11 @@ struct RequestChain {
 
   /// The credential for the request's origin; nil if there is none.
   var credential: HTTPCredential? {
-    let own = order.options.credential
+    let own = plan.options.credential
     if own == nil, answers.isEmpty { return nil }
     if let origin = Origin(request), let answer = answers[origin] { return answer.credential }
-    if order.request.isSameOrigin(as: request) { return own }
-    return own == order.scope.credential && order.scope.covers(request) ? own : nil
+    if plan.request.isSameOrigin(as: request) { return own }
+    return own == plan.scope.credential && plan.scope.covers(request) ? own : nil
   }
 
   // MARK: Answers
@@ -63,7 +57,7 @@ struct RequestChain {
   /// - Parameter allows: Returns whether the security policy allows a request.
   /// - Throws: The error that the task fails with.
   func step(after head: ResponseHead, allows: (HTTPRequest) -> Bool) throws(HTTPError) -> Step {
-    let (options, response) = (order.options, head.response)
+    let (options, response) = (plan.options, head.response)
     if [301, 302, 303, 307, 308].contains(head.code), options.maximumRedirects > 0,
       let location = response.headerFields[.location]
     {
@@ -101,7 +95,7 @@ struct RequestChain {
   func restarted(with first: HTTPRequest) -> RequestChain {
     var chain = self
     chain.request = first
-    chain.body = order.call.sharedBody
+    chain.body = plan.body
     chain.redirects = 0
     return chain
   }
@@ -131,7 +125,7 @@ struct RequestChain {
     }
     if !request.isSameOrigin(as: next) {
       if let host = Self.host { next.headerFields[host] = nil }
-      if !order.scope.covers(next, own: order.call.own) {
+      if !plan.scope.covers(next, own: plan.own) {
         for name in CredentialScope.fields { next.headerFields[name] = nil }
       }
     }

@@ -3,31 +3,44 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// A command for a session's engine.
-enum EngineCommand: Sendable {
-  case start(TransferOrder, isSuspended: Bool)
-  case resume(RequestID)
-  case suspend(RequestID)
-  case cancel(RequestID)
-  case run(@Sendable (SessionEngine) -> Void)
+/// The way to an engine from any thread.
+typealias EngineHandle = LoopBox<SessionEngine>
+
+extension EngineHandle {
+  /// Runs `body` with a transfer on the engine's thread, unless the transfer is over by then. Can also be called from within
+  /// libcurl.
+  func run(_ id: RequestID, _ body: @escaping @Sendable (Transfer) -> Void) {
+    run { engine in if let transfer = engine.transfer(id) { body(transfer) } }
+  }
+
+  func cancel(_ id: RequestID) { run(id) { $0.fail(HTTPError(.cancelled, "cancel")) } }
 }
 
 /// The part of a session on one thread: its transfers there, and what they wait for. A session with several threads has one
 /// engine on each.
 final class SessionEngine {
-  // The limits on callers that wait to be woken together. The measure is the requests per second with 64 tasks that await,
-  // compared with an HTTP client in C, by the programs of `contrib/bench/http` without the other clients. It is 0.92 if each turn
-  // wakes its callers, and 0.93 with these limits, by the median of seven runs of 15 rounds. Larger limits are not better.
-  private static let mostWaitingCallers = 24
-  private static let mostTurnsOfCallers = 4
+  /// The parts that an engine is made from, on the way to its thread.
+  struct Parts: Sendable {
+    let configuration: HTTPSessionConfiguration
+    let policy: SecurityPolicy
+    let overrides: AddressOverrides
+    let observer: (any RequestObserver)?
+    let path: (any PathSource)?
+    /// Shared by all engines of the session.
+    let cookies: CurlShare
+    /// Shared by all engines of the session.
+    let pending: PendingCompletions
+    /// The settings of libcurl, with the engine's share of the connections.
+    let settings: CurlSettings
+    /// The counter of the engine's tasks; nil if it is the session's only engine.
+    let load: EngineLoads.Place?
+  }
 
-  let observer: Shared<any RequestObserver>?
+  let observer: (any RequestObserver)?
   let path: (any PathSource)?
   let cookies: CurlShare
-  let heads = HeadMemory()
-  let bodies = BodyMemory()
-  /// The inbox for commands from other threads. Nil once the session has ended.
-  private(set) var inbox: Inbox<EngineCommand>?
+  /// The way to this engine from other threads, and from within libcurl.
+  let handle: EngineHandle
   private let loop: EventLoop
   private let pending: PendingCompletions
   /// The counter of this engine's tasks; nil for a session's only engine.
@@ -43,7 +56,7 @@ final class SessionEngine {
   let events: EventHub
   let interceptors: [any RequestInterceptor]
   /// The transport of all requests. Nil: libcurl.
-  let transport: Shared<any HTTPTransport>?
+  let transport: (any HTTPTransport)?
   /// The cache. Nil: every request goes to its server.
   let cache: HTTPDiskCache?
   private var pathSubscription: (any AnyObject & Sendable)?
@@ -56,44 +69,34 @@ final class SessionEngine {
   private let overrides: AddressOverrides
   private var isClosing = false
   private var turnTime: Duration?
-  /// The transfers that ended in this turn of the loop. They are delivered together, so that a caller that is woken for the
-  /// first also finds the others.
+  /// The transfers that ended in this turn of the loop. They are delivered at its end, because a completion may begin and cancel
+  /// others.
   private var finished: [Transfer] = []
-  /// The callers that are woken together, by ``TransferOrder/wake(_:)``.
-  private var waitingCallers: [TransferOrder] = []
-  /// The number of turns for which these callers have waited for more.
-  private var turnsOfCallers = 0
-  /// A buffer for commands. It is empty between turns, and kept so that it is not allocated again.
-  private var commands: [EngineCommand] = []
 
-  /// - Parameters:
-  ///   - inbox: The inbox of the engine.
-  ///   - leave: Called with the engine when it has ended.
+  /// - Parameter leave: Called when the engine has ended.
   init(
-    _ plan: EnginePlan, _ inbox: Inbox<EngineCommand>, on loop: EventLoop, leave: @escaping (SessionEngine) -> Void
+    _ parts: Parts, _ handle: EngineHandle, on loop: EventLoop, leave: @escaping (SessionEngine) -> Void
   ) throws(HTTPError) {
-    let configuration = plan.configuration
-    observer = plan.observer
+    self.handle = handle
+    let configuration = parts.configuration
+    observer = parts.observer
     // A Unix socket is reachable without a network.
-    path = configuration.unixSocketPath == nil ? plan.path : nil
-    overrides = plan.overrides
+    path = configuration.unixSocketPath == nil ? parts.path : nil
+    overrides = parts.overrides
     self.loop = loop
-    pending = plan.pending
-    load = plan.load
+    pending = parts.pending
+    load = parts.load
     self.leave = leave
     events = EventHub(configuration.eventObservers)
     interceptors = configuration.interceptors
-    transport = configuration.transport.map { Shared($0) }
+    transport = configuration.transport
     cache = configuration.cache
-    cookies = plan.cookies
+    cookies = parts.cookies
     curl = try CurlMulti(
-      on: loop, plan.settings, configuration.sessionTrust(plan.policy),
+      on: loop, parts.settings, configuration.sessionTrust(parts.policy),
       cookies: configuration.handlesCookies ? cookies : nil)
-    self.inbox = inbox
     curl?.onAttempts { [unowned self] in hasNextAddress($0) }
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
-    let confined = LoopConfined(self, on: loop)
-    inbox.open(loop.handle) { loop in confined.value(on: loop)?.carryOutCommands() }
   }
 
   /// The current time, which stays constant during a turn of the loop.
@@ -114,30 +117,14 @@ final class SessionEngine {
 
   // MARK: Tasks
 
-  private func carryOutCommands() {
-    var commands: [EngineCommand] = []
-    swap(&commands, &self.commands)
-    inbox?.drain(into: &commands)
-    for command in commands {
-      switch command {
-      case .start(let order, let isSuspended): start(order, isSuspended: isSuspended)
-      case .resume(let id): transfer(id)?.resume()
-      case .suspend(let id): transfer(id)?.handle(.suspended)
-      case .cancel(let id): transfer(id)?.fail(HTTPError(.cancelled, "cancel"))
-      case .run(let body): body(self)
-      }
-    }
-    commands.removeAll(keepingCapacity: true)
-    swap(&commands, &self.commands)
-  }
-
-  private func start(_ order: TransferOrder, isSuspended: Bool) {
-    guard !isClosing, let curl else {
-      if order.complete(.failure(HTTPError(.invalidated, "request")), nil) { order.wake() }
-      return
-    }
-    let transfer = Transfer(order, self, curl)
-    transfers[order.id] = transfer
+  func start(
+    _ plan: RequestPlan, _ id: RequestID, _ status: TaskStatus?, isSuspended: Bool,
+    onProgress: (@Sendable (HTTPProgress) -> Void)?, makeSink: RequestPlan.MakeSink?,
+    _ completion: OneShot<Transfer.End?>
+  ) {
+    guard !isClosing, let curl else { return completion.fulfill((.failure(.invalidated), wasActive: false)) }
+    let transfer = Transfer(plan, id, self, curl, status, onProgress, makeSink, completion)
+    transfers[id] = transfer
     if events.isObserved { transfer.tell(.created) }
     if !isSuspended { transfer.resume() }
   }
@@ -145,9 +132,8 @@ final class SessionEngine {
   func transfer(_ id: RequestID) -> Transfer? { transfers[id] }
 
   /// Returns the tasks that are not over, in no order.
-  func tasks(_ kind: HTTPTaskInfo.Kind?) -> [(order: TransferOrder, status: TaskStatus)] {
-    let chosen = transfers.values.filter { kind == nil || $0.order.call.kind == kind }
-    return chosen.map { ($0.order, $0.publicStatus()) }
+  func tasks(_ kind: HTTPTaskInfo.Kind?) -> [(id: RequestID, plan: RequestPlan, status: TaskStatus)] {
+    transfers.values.filter { kind == nil || $0.plan.kind == kind }.map { ($0.id, $0.plan, $0.publicStatus()) }
   }
 
   func cancelAll() {
@@ -156,44 +142,22 @@ final class SessionEngine {
 
   /// Takes note that a transfer is over. It is forgotten after its delivery.
   func complete(_ transfer: Transfer) {
-    transfers[transfer.order.id] = nil
+    transfers[transfer.id] = nil
     load?.taskEnded()
     finished.append(transfer)
   }
 
   private func deliver() {
-    if !finished.isEmpty {
-      let ended = finished
-      finished = []
-      for transfer in ended where transfer.deliver() { waitingCallers.append(transfer.order) }
-    }
-    if !waitingCallers.isEmpty { wakeCallers() }
-  }
-
-  /// Wakes the waiting callers at once, unless more are likely to follow, because other transfers make progress.
-  private func wakeCallers() {
-    if loop.hasEvents, !transfers.isEmpty, waitingCallers.count < Self.mostWaitingCallers,
-      turnsOfCallers < Self.mostTurnsOfCallers
-    {
-      turnsOfCallers += 1
-      return loop.lookAgain()
-    }
-    turnsOfCallers = 0
-    TransferOrder.wake(waitingCallers)
-    waitingCallers.removeAll(keepingCapacity: true)
-  }
-
-  /// Returns a closure that runs `body` with a transfer later, on the loop. It can be called from any thread, and from within
-  /// libcurl. It does nothing if the transfer is over by then.
-  func reentry(_ id: RequestID, _ body: @escaping @Sendable (Transfer) -> Void) -> @Sendable () -> Void {
-    { [inbox] in inbox?.send(.run { engine in if let transfer = engine.transfer(id) { body(transfer) } }) }
+    let ended = finished
+    finished = []
+    for transfer in ended { transfer.deliver() }
   }
 
   /// - Parameter cancels: Whether running tasks end with `invalidated` at once. If not, they run to their own end.
   func invalidate(cancels: Bool) {
     isClosing = true
     guard cancels else { return }
-    for transfer in transfers.values { transfer.fail(HTTPError(.invalidated, "request")) }
+    for transfer in transfers.values { transfer.fail(.invalidated) }
   }
 
   /// Fails all transfers, because the loop has failed and nothing moves any more.
@@ -205,12 +169,10 @@ final class SessionEngine {
   }
 
   private func shutDown() {
-    guard let inbox else { return }
+    guard curl != nil else { return }
     curl = nil
     connections = nil
     lookups = nil
-    inbox.close()
-    self.inbox = nil
     pathSubscription = nil
     events.end()
     deadline.stop()
@@ -229,18 +191,18 @@ final class SessionEngine {
     }
     let lookups = lookups ?? makeLookups()
     self.lookups = lookups
-    lookups.lookUp(host.host.lowercased(), for: transfer.order.id, at: now)
+    lookups.lookUp(host.host.lowercased(), for: transfer.id, at: now)
   }
 
   private func makeLookups() -> NameLookups {
-    NameLookups(on: loop) { [inbox] number, answer in
-      inbox?.send(.run { $0.lookups?.answered(number, answer, at: $0.now) })
+    NameLookups(on: loop) { [handle] number, answer in
+      handle.run { $0.lookups?.answered(number, answer, at: $0.now) }
     } tell: { [unowned self] ids, answer in
       for id in ids { transfer(id)?.lookedUp(answer) }
     }
   }
 
-  func dropLookup(of transfer: Transfer) { lookups?.drop(transfer.order.id, at: now) }
+  func dropLookup(of transfer: Transfer) { lookups?.drop(transfer.id, at: now) }
 
   /// Takes note that libcurl gets the addresses of a host.
   func uses(_ addresses: [IPAddress], of host: Authority) {
@@ -279,9 +241,9 @@ final class SessionEngine {
 
   func waitForPath(_ transfer: Transfer) {
     guard let path else { return transfer.handle(.pathArrived) }
-    let id = transfer.order.id
+    let id = transfer.id
     if pathSubscription == nil {
-      pathSubscription = path.onPathChange { [inbox] in inbox?.send(.run { $0.pathChanged() }) }
+      pathSubscription = path.onPathChange { [handle] in handle.run { $0.pathChanged() } }
     }
     let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.losePatience() }
     timer.set(at: transfer.patienceEnd)
@@ -292,15 +254,15 @@ final class SessionEngine {
 
   /// Makes another attempt after this time.
   func delay(_ transfer: Transfer, by delay: Duration) {
-    let id = transfer.order.id
+    let id = transfer.id
     let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.handle(.delayEnded) }
     timer.set(at: now + delay.asDelay)
     delayed[id] = timer
   }
 
   func stopWaiting(_ transfer: Transfer) {
-    if delayed.removeValue(forKey: transfer.order.id) != nil { return }
-    waiting[transfer.order.id] = nil
+    if delayed.removeValue(forKey: transfer.id) != nil { return }
+    waiting[transfer.id] = nil
     if waiting.isEmpty { pathSubscription = nil }
   }
 

@@ -12,14 +12,14 @@ extension Transfer {
   ]
 
   /// Returns whether the cache may have a response for which no path is needed. Interceptors may need a path.
-  static func looksBeforeItWaits(_ order: TransferOrder, _ engine: SessionEngine, _ adapts: Bool) -> Bool {
+  static func looksBeforeItWaits(_ plan: RequestPlan, _ engine: SessionEngine, _ adapts: Bool) -> Bool {
     guard engine.cache != nil else { return false }
-    return order.options.cachePolicy == .requiresCache || !adapts && CacheFreshness.mayBeAnswered(order.request)
+    return plan.options.cachePolicy == .requiresCache || !adapts && CacheFreshness.mayBeAnswered(plan.request)
   }
 
   /// Asks the cache. The request is sent after the cache has answered, unless the answer can be used.
   func ask(_ cache: HTTPDiskCache) {
-    let hasBody = chain.body.map { $0.value.length != 0 } ?? false
+    let hasBody = chain.body.map { $0.length != 0 } ?? false
     let wasUseless = exchange?.isUseless ?? false
     let exchange = CacheExchange(
       cache, requestWithDefaults, hasBody: hasBody, hasCredential: chain.credential != nil,
@@ -30,14 +30,12 @@ extension Transfer {
     lastMoved = engine.now
     handle(.asked)
     startClock()
-    let (inbox, id, number) = (engine.inbox, order.id, attempts)
-    cache.find(url, where: exchange.isWanted) { answer in
-      inbox?.send(
-        .run { engine in
-          guard let transfer = engine.transfer(id), transfer.attempts == number else { return }
-          transfer.exchange?.found(answer)
-          transfer.handle(.accepted)
-        })
+    cache.find(url, where: exchange.isWanted) { [handle = engine.handle, id, number = attempts] answer in
+      handle.run(id) { transfer in
+        guard transfer.attempts == number else { return }
+        transfer.exchange?.found(answer)
+        transfer.handle(.accepted)
+      }
     }
   }
 
@@ -59,14 +57,14 @@ extension Transfer {
       if exchange.standIn() { return deliver(exchange) }
       // This does not count as an attempt, because nothing is sent.
       attempts -= 1
-      order.facts.dropAttempt()
+      if let earlier = earlierMetrics.popLast() { metrics = earlier }
       forgetClock()
       return handle(.attemptWentOffline)
     }
-    guard !fields.isEmpty else { return send(chain.shared) }
+    guard !fields.isEmpty else { return send(chain.request) }
     var request = chain.request
     for field in fields { request.headerFields[field.name] = field.value }
-    send(Shared(request))
+    send(request)
   }
 
   private var mustWaitForPath: Bool {
@@ -76,7 +74,7 @@ extension Transfer {
 
   private func deliver(_ exchange: CacheExchange) {
     guard let delivery = exchange.delivery else { return }
-    if delivery.use == .hit || delivery.use == .miss { order.facts.metrics = HTTPMetrics() }
+    if delivery.use == .hit || delivery.use == .miss { metrics = HTTPMetrics() }
     do throws(HTTPError) {
       try carry(chain.request, by: CachedTransport(response: delivery.response, answer: delivery.body))
       startClock()
@@ -112,7 +110,7 @@ extension Transfer {
     giveBack()
     guard exchange.delivery != nil else { return handle(.attemptRedirected) }
     attempt = TransferAttempt(began: attempt.began)
-    reader.begin()
+    reader = HeadReader()
     deliver(exchange)
   }
 }

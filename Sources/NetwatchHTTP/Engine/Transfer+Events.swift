@@ -4,15 +4,14 @@ import FoundationEssentials
 /// ``EventHub/isObserved``.
 extension Transfer {
   func tell(_ kind: HTTPEvent.Kind) {
-    engine.events.tell(HTTPEvent(task: order.info, request: order.request, date: Date(), kind: kind))
+    engine.events.tell(HTTPEvent(task: info, request: plan.request, date: Date(), kind: kind))
   }
 
-  /// Sends an event after the response was serialized elsewhere.
-  func observeSerialization() {
-    order.facts.makeExtras().onSerialized = {
-      [inbox = engine.inbox, info = order.info, request = order.request] result, duration in
-      let event = HTTPEvent(task: info, request: request, date: Date(), kind: .serialized(result, after: duration))
-      inbox?.send(.run { $0.events.tell(event) })
+  /// Returns what sends an event after the response was serialized elsewhere.
+  func observeSerialization() -> @Sendable (Result<any Sendable, HTTPError>, Duration) -> Void {
+    { [handle = engine.handle, info, plan] result, duration in
+      let event = HTTPEvent(task: info, request: plan.request, date: Date(), kind: .serialized(result, after: duration))
+      handle.run { $0.events.tell(event) }
     }
   }
 

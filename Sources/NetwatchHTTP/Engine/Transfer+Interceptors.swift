@@ -7,10 +7,10 @@ extension Transfer {
   /// Asks the interceptors for the request of an attempt. ``attach()`` follows.
   func adapt() {
     startClock()
-    wait { [interceptors, order] in
+    wait { [interceptors, plan, info] in
       do throws(HTTPError) {
-        var request = order.request
-        for interceptor in interceptors { request = try await interceptor.adapt(request, for: order.info) }
+        var request = plan.request
+        for interceptor in interceptors { request = try await interceptor.adapt(request, for: info) }
         return Result<HTTPRequest, HTTPError>.success(request)
       } catch {
         return .failure(error)
@@ -23,7 +23,7 @@ extension Transfer {
   private func adapted(_ answer: Result<HTTPRequest, HTTPError>) {
     switch answer {
     case .success(var request):
-      order.scope.confine(&request, own: order.call.own)
+      plan.scope.confine(&request, own: plan.own)
       chain = chain.restarted(with: request)
       handle(.accepted)
     case .failure(let failure): fail(failure)
@@ -52,7 +52,7 @@ extension Transfer {
   /// - Returns: False if no interceptor is asked. The task then ends with the failure.
   func askAboutRetry(after failure: HTTPError) -> Bool {
     // Bytes that have gone to a file or a stream cannot be taken back.
-    guard mayRetry, !attempt.verdict.isAsking, !attempt.verdict.isAccepted || order.makeSink == nil else {
+    guard mayRetry, !attempt.verdict.isAsking, !attempt.verdict.isAccepted || sink == nil else {
       return false
     }
     attempt.verdict = .asking
@@ -76,7 +76,7 @@ extension Transfer {
 
   private func question(response: HTTPResponse?, error: HTTPError?) -> @Sendable () async -> Answer {
     let failure = HTTPFailedAttempt(
-      task: order.info, request: chain.request, response: response, error: error, retries: 0)
+      task: info, request: chain.request, response: response, error: error, retries: 0)
     return { [interceptors, retries] in
       for (index, interceptor) in interceptors.enumerated() {
         var failure = failure

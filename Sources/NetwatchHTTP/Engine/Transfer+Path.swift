@@ -58,7 +58,7 @@ extension Transfer {
   /// its reused connection ended before a response. The server may already have done what a POST asks for. It has not if it has
   /// got nothing of the body, or if it has reported so.
   func maySendOnce(_ easy: CurlEasy) -> Bool {
-    let hasBody = chain.body.map { $0.value.length != 0 } ?? false
+    let hasBody = chain.body.map { $0.length != 0 } ?? false
     let isFirst = !hasSent(easy) || attempt.hasAnswer || hasBody && !attempt.hasSupplied
     guard isFirst || easy.isRejected else {
       let message =

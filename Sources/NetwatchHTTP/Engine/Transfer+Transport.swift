@@ -9,20 +9,18 @@ extension Transfer {
         .badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
     }
     progress.sent = 0
-    progress.totalToSend = chain.body?.value.length
+    progress.totalToSend = chain.body?.length
     attempt.isBegun = true
     lastMoved = engine.now
-    let (inbox, id, number) = (engine.inbox, order.id, attempts)
     let buffer = BodyBuffer()
-    buffer.onNews(engine.reentry(id) { if $0.attempts == number { $0.readCarried() } })
-    let tell: @Sendable (Result<HTTPResponse, HTTPError>) -> Void = { head in
-      inbox?.send(
-        .run { engine in
-          // The carriage may have been replaced by one with a response from the cache.
-          if let transfer = engine.transfer(id), transfer.carriage?.buffer === buffer { transfer.carried(head) }
-        })
+    buffer.onNews { [handle = engine.handle, id, number = attempts] in
+      handle.run(id) { if $0.attempts == number { $0.readCarried() } }
     }
-    let body = chain.body?.value.length == 0 ? nil : chain.body?.value
+    let tell: @Sendable (Result<HTTPResponse, HTTPError>) -> Void = { [handle = engine.handle, id] head in
+      // The carriage may have been replaced by one with a response from the cache.
+      handle.run(id) { if $0.carriage?.buffer === buffer { $0.carried(head) } }
+    }
+    let body = chain.body?.length == 0 ? nil : chain.body
     carriage = Carriage(of: request, body, by: transport, buffer, tell)
   }
 
@@ -85,12 +83,12 @@ extension Transfer {
   }
 
   func keepCarriedMetrics() {
-    order.facts.metrics.total = max(engine.now - attempt.began, .zero)
-    order.facts.metrics.furtherAttempts = attempts - 1
-    order.facts.metrics.cacheUse = exchange?.delivery?.use
+    metrics.total = max(engine.now - attempt.began, .zero)
+    metrics.furtherAttempts = attempts - 1
+    metrics.cacheUse = exchange?.delivery?.use
     if exchange?.delivery == nil {
-      order.facts.metrics.bytesSent = progress.sent
-      order.facts.metrics.bytesReceived = progress.received
+      metrics.bytesSent = progress.sent
+      metrics.bytesReceived = progress.received
     }
   }
 }

@@ -46,10 +46,9 @@ extension Transfer {
   func wait<Answer: Sendable>(
     for question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
   ) {
-    let (inbox, id) = (engine.inbox, order.id)
-    Task {
+    Task { [handle = engine.handle, id] in
       let answer = await question()
-      inbox?.send(.run { engine in if let transfer = engine.transfer(id) { then(transfer, answer) } })
+      handle.run(id) { then($0, answer) }
     }
   }
 
@@ -84,7 +83,7 @@ extension Transfer {
   }
 
   func keepMetrics(of easy: CurlEasy) {
-    order.facts.metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
+    metrics = easy.metrics(after: attempt.lookupDuration, furtherAttempts: attempts - 1)
   }
 
   func accept(_ head: ResponseHead) throws(HTTPError) {

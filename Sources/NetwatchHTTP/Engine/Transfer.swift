@@ -1,4 +1,5 @@
 import CLibCurl
+import FoundationEssentials
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
@@ -8,13 +9,21 @@ final class Transfer: CurlDelegate {
   /// The most bytes that are read of a redirect's body, so that the connection can be reused.
   private static let mostSkipped = 64 * 1_024
 
-  let order: TransferOrder
+  /// The result of a request, before its body is decoded.
+  typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
+  /// The outcome of a transfer, and whether its activity was on.
+  typealias End = (outcome: Outcome, wasActive: Bool)
+
+  let plan: RequestPlan
+  let id: RequestID
   /// The engine, which holds the transfer until it is over.
   let engine: SessionEngine
   let curl: CurlMulti
+  /// The most memory that is reserved because of the length that a server announces.
+  private static let mostReserved: Int64 = 1_024 * 1_024
   /// The destination of the body. Nil: the body is kept in `memory`.
   let sink: (any BodySink)?
-  private var memory: MemoryBody
+  private var memory = Data()
   private(set) var machine: TransferMachine
   var chain: RequestChain
   private(set) var easy: CurlEasy?
@@ -27,12 +36,18 @@ final class Transfer: CurlDelegate {
   var exchange: CacheExchange?
   var attempt = TransferAttempt(began: .zero)
   var attempts = 0
+  /// The metrics of the attempt.
+  var metrics = HTTPMetrics()
+  /// The metrics of the attempts before.
+  var earlierMetrics: [HTTPMetrics] = []
   private(set) var status: TaskStatus?
+  private let onProgress: (@Sendable (HTTPProgress) -> Void)?
+  private let completion: OneShot<End?>
   /// The number of attempts that each interceptor has asked for, by its index in the list.
   var retries: [Int: Int] = [:]
   /// The delay before the attempt that an interceptor has asked for.
   var retryDelay = Duration.zero
-  let reader: HeadReader
+  var reader = HeadReader()
   var progress = HTTPProgress()
   var failure: HTTPError?
   /// Whether the reader of the body has enough for now.
@@ -41,21 +56,26 @@ final class Transfer: CurlDelegate {
   /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
   var end: Duration?
 
-  var options: HTTPTaskOptions { order.options }
+  var options: HTTPTaskOptions { plan.options }
+  var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: plan.kind, label: options.label) }
 
-  init(_ order: TransferOrder, _ engine: SessionEngine, _ curl: CurlMulti) {
-    self.order = order
-    status = order.status
+  init(
+    _ plan: RequestPlan, _ id: RequestID, _ engine: SessionEngine, _ curl: CurlMulti, _ status: TaskStatus?,
+    _ onProgress: (@Sendable (HTTPProgress) -> Void)?, _ makeSink: RequestPlan.MakeSink?, _ completion: OneShot<End?>
+  ) {
+    self.plan = plan
+    self.id = id
+    self.status = status
     self.engine = engine
     self.curl = curl
-    chain = RequestChain(order)
-    reader = HeadReader(engine.heads)
-    memory = MemoryBody(engine.bodies)
-    sink = order.makeSink?(engine.reentry(order.id) { $0.goOnReading() })
-    let adapts = !engine.interceptors.isEmpty || !order.options.interceptors.isEmpty
-    let mayWait = order.options.waitsForPath && engine.path != nil
+    self.onProgress = onProgress
+    self.completion = completion
+    chain = RequestChain(plan)
+    sink = makeSink?({ [handle = engine.handle] in handle.run(id) { $0.goOnReading() } })
+    let adapts = !engine.interceptors.isEmpty || !plan.options.interceptors.isEmpty
+    let mayWait = plan.options.waitsForPath && engine.path != nil
     machine = TransferMachine(
-      waitsForPath: mayWait && !Self.looksBeforeItWaits(order, engine, adapts), adapts: adapts)
+      waitsForPath: mayWait && !Self.looksBeforeItWaits(plan, engine, adapts), adapts: adapts)
   }
 
   // MARK: The machine
@@ -65,14 +85,14 @@ final class Transfer: CurlDelegate {
     let effects = machine.handle(event)
     if effects.contains(.detach) { detach() }
     if effects.contains(.pause) { easy?.pause(true) }
-    if effects.contains(.endActivity) { engine.observer?.value.ended(order.id) }
+    if effects.contains(.endActivity) { engine.observer?.ended(id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
     if effects.contains(.waitForPath) {
       if engine.events.isObserved { tell(.waiting) }
       engine.waitForPath(self)
     }
     if effects.contains(.delay) { engine.delay(self, by: retryDelay) }
-    if effects.contains(.beginActivity) { engine.observer?.value.began(order.id, isIndicated: options.isIndicated) }
+    if effects.contains(.beginActivity) { engine.observer?.began(id, isIndicated: options.isIndicated) }
     if effects.contains(.adapt) { adapt() }
     if effects.contains(.attach) { attach() }
     if effects.contains(.proceed) { proceed() }
@@ -90,12 +110,12 @@ final class Transfer: CurlDelegate {
 
   func report() {
     status?.change(to: progress)
-    order.report(progress)
+    onProgress?(progress)
   }
 
   /// Begins or resumes the transfer. A request that cannot be sent fails without having begun.
   func resume() {
-    if let refusal = order.call.refusal ?? refusalOfPath { return fail(refusal) }
+    if let refusal = plan.refusal ?? refusalOfPath { return fail(refusal) }
     handle(.resumed)
   }
 
@@ -108,30 +128,34 @@ final class Transfer: CurlDelegate {
 
   private func attach() {
     if engine.cache == nil, options.restrictsPath, !mayUsePath { return end(.attemptWentOffline) }
-    reader.begin()
-    if attempts > 0 { order.facts.beginAttempt() }
+    reader = HeadReader()
+    if attempts > 0 {
+      earlierMetrics.append(metrics)
+      metrics = HTTPMetrics()
+      metrics.furtherAttempts = earlierMetrics.count
+    }
     attempts += 1
     attempt = TransferAttempt(began: engine.now)
-    if let cache = engine.cache { ask(cache) } else { send(chain.shared) }
+    if let cache = engine.cache { ask(cache) } else { send(chain.request) }
   }
 
-  func send(_ request: Shared<HTTPRequest>) {
-    if engine.events.isObserved { tell(.sent(request.value, attempt: attempts)) }
+  func send(_ request: HTTPRequest) {
+    if engine.events.isObserved { tell(.sent(request, attempt: attempts)) }
     do throws(HTTPError) {
       if let transport = engine.transport {
-        try carry(request.value, by: transport.value)
+        try carry(request, by: transport)
         return startClock()
       }
       // libcurl does not ask for an empty body.
-      if let body = chain.body?.value, body.length != 0 {
+      if let body = chain.body, body.length != 0 {
         source = takeKeptSource()
-        if source == nil { source = try body.open(engine.reentry(order.id) { $0.proceed() }) }
+        if source == nil { source = try body.open { [handle = engine.handle, id] in handle.run(id) { $0.proceed() } } }
       }
       progress.sent = 0
-      progress.totalToSend = chain.body?.value.length
+      progress.totalToSend = chain.body?.length
       let easy = try curl.takeEasy()
       self.easy = easy
-      try CurlRequest(shared: request, sharedBody: chain.body, credential: chain.credential)
+      try CurlRequest(request: request, body: chain.body, credential: chain.credential)
         .apply(to: easy, of: curl, for: self)
       try curl.add(easy)
     } catch {
@@ -175,7 +199,7 @@ final class Transfer: CurlDelegate {
 
   /// Drops the part of a body that was kept in memory, because it is useless.
   func forgetBody() {
-    memory = MemoryBody(engine.bodies)
+    memory = Data()
     progress.received = 0
     progress.totalToReceive = nil
   }
@@ -186,49 +210,45 @@ final class Transfer: CurlDelegate {
   }
 
   /// Delivers the outcome. To be called once, when the transfer is over.
-  ///
-  /// - Returns: Whether a caller waits, whom the order has to wake. Otherwise the completion has run, or will run.
-  func deliver() -> Bool {
-    let outcome: TransferOrder.Outcome
+  func deliver() {
+    let outcome: Outcome
     let head = reader.head
     do throws(HTTPError) {
-      let received = try sink?.end(failure) ?? memory.takeAll()
+      let received = try sink?.end(failure) ?? .data(memory)
       if let failure { throw failure }
       guard let head else { throw Self.noHead }
-      order.facts.fill(head.response, to: chain.redirects > 0 ? chain.shared : nil)
-      if let trailers = reader.trailers { order.facts.trailers = trailers }
-      outcome = .success(HTTPReply(received, order.facts))
+      let facts = ReplyFacts(
+        head.response, to: chain.redirects > 0 ? chain.request : plan.request, metrics, earlier: earlierMetrics,
+        trailers: reader.trailers, onSerialized: engine.events.isObserved && sink == nil ? observeSerialization() : nil)
+      outcome = .success(HTTPReply(received, facts))
     } catch {
       var failure = error
       if failure.response == nil { failure.response = head?.response }
       outcome = .failure(failure)
     }
-    if engine.events.isObserved {
-      tell(.finished(outcome.map(\.response), order.facts.metrics))
-      if order.makeSink == nil { observeSerialization() }
-    }
-    if order.status == nil { status?.end() }
-    return order.complete(outcome, machine.isActive ? engine.observer : nil)
+    if engine.events.isObserved { tell(.finished(outcome.map(\.response), metrics)) }
+    status?.end()
+    completion.fulfill((outcome, machine.isActive))
   }
 
   // MARK: From libcurl
   // Called from within libcurl, except for the end. They neither add nor remove a transfer.
 
-  override func hasBegun() {
+  func hasBegun() {
     attempt.isBegun = true
     lastMoved = engine.now
   }
 
-  override func takesLookup() -> Bool { beginLookup() }
+  func takesLookup() -> Bool { beginLookup() }
 
-  override func maySend() -> Bool {
+  func maySend() -> Bool {
     hasBegun()
     guard chain.allowsRepetition || easy.map({ maySendOnce($0) }) ?? false else { return false }
     curl.holdCookies()
     return true
   }
 
-  override func received(headLine line: UnsafeRawBufferPointer) -> Bool {
+  func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     lastMoved = engine.now
     attempt.hasAnswer = true
     // After a verdict, only trailers come. The next attempt drops them.
@@ -243,9 +263,9 @@ final class Transfer: CurlDelegate {
     return head.code == HTTPResponse.Status.unauthorized.code || decide(on: head)
   }
 
-  override func refuse(_ failure: HTTPError) { self.failure = failure }
+  func refuse(_ failure: HTTPError) { self.failure = failure }
 
-  override func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+  func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
     if case .undecided = attempt.verdict, !decide(on: reader.head) { return .refused }
     if machine.isSuspended { return .paused }
     switch attempt.verdict {
@@ -302,11 +322,14 @@ final class Transfer: CurlDelegate {
 
   private func keep(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
     if let sink { return try unsafe sink.write(bytes) }
-    unsafe memory.append(bytes, of: progress.totalToReceive)
+    if memory.isEmpty {
+      memory.reserveCapacity(max(bytes.count, Int(min(progress.totalToReceive ?? 0, Self.mostReserved))))
+    }
+    unsafe memory.append(contentsOf: bytes)
     return .taken
   }
 
-  override func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard let source else { return .failed }
     if machine.isSuspended { return .paused }
     let left = progress.totalToSend.map { Int(clamping: $0 - progress.sent) } ?? room.count
@@ -327,12 +350,12 @@ final class Transfer: CurlDelegate {
     return supply
   }
 
-  override func rewind() -> Bool {
+  func rewind() -> Bool {
     progress.sent = 0
     return source?.rewind() ?? false
   }
 
-  override func ended(_ code: CURLcode) {
+  func ended(_ code: CURLcode) {
     guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
     keepMetrics(of: easy)
     if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }

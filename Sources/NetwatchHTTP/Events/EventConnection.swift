@@ -8,29 +8,29 @@ import NetwatchEventLoop
 ///
 /// It is created suspended, so that it represents the waiting stream in its session: it ends with the session.
 final class EventConnection: Sendable {
-  private let id: RequestID
-  private let inbox: Inbox<EngineCommand>
+  private let place: (id: RequestID, engine: EngineHandle)
   private let buffer = BodyBuffer()
 
-  init(_ call: PreparedCall, in session: HTTPSessionManager) {
-    let order = session.order(
-      call,
+  init(_ plan: RequestPlan, in session: HTTPSessionManager) {
+    place = session.engines.next()
+    session.begin(
+      plan, place, isSuspended: true,
       makeSink: { [buffer] goOn in
         buffer.onNews(goOn)
         return buffer
       },
-      completion: .atOnce { [buffer] outcome in buffer.finish(outcome.map { _ in () }) })
-    id = order.id
-    inbox = session.engines.inbox(of: id)
-    inbox.send(.start(order, isSuspended: true))
+      { [buffer] outcome, end in
+        buffer.finish(outcome.map { _ in () })
+        end.fulfill()
+      })
   }
 
   deinit { cancel() }
 
   /// Sends the request, unless it was cancelled.
-  func resume() { inbox.send(.resume(id)) }
+  func resume() { place.engine.run(place.id) { $0.resume() } }
 
-  func cancel() { inbox.send(.cancel(id)) }
+  func cancel() { place.engine.cancel(place.id) }
 
   /// Waits for the head of the response. Cancelling the Swift task cancels the request.
   func head() async -> Result<HTTPReply<Void>, HTTPError> {

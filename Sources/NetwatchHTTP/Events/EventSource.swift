@@ -33,30 +33,25 @@ final class EventSource: Sendable {
   private static let lastEventID = HTTPField.Name("Last-Event-ID")
 
   private let session: HTTPSessionManager
-  private let call: PreparedCall
+  private let plan: RequestPlan
   private let onStateChange: (@Sendable (ServerSentEventState) -> Void)?
   private let callbacks: CallbackQueue
   private let state: Lock<State>
   private let start = ContinuousClock.now
 
   init(
-    _ session: HTTPSessionManager, _ call: PreparedCall, _ options: ServerSentEventOptions
+    _ session: HTTPSessionManager, _ plan: RequestPlan, _ options: ServerSentEventOptions
   ) {
     self.session = session
-    var call = call
-    let fields = call.request.headerFields
-    if !fields.contains(.accept) { call.request.headerFields[.accept] = "text/event-stream" }
-    if !fields.contains(.cacheControl) { call.request.headerFields[.cacheControl] = "no-store" }
-    let taskOptions = call.options
+    let taskOptions = plan.options
     onStateChange = options.onStateChange
     callbacks = CallbackQueue(taskOptions)
     let settings = EventSourceMachine.Settings(
       retryDelay: options.retryDelay, maximumRetryDelay: options.maximumRetryDelay,
       maximumFailures: options.maximumFailures, retriedStatusCodes: options.retriedStatusCodes,
       answerTimeout: taskOptions.timeout?.asDelay,
-      mayRepeat: taskOptions.allowsRepetition || call.request.method == .get)
-    call.options = taskOptions.ofEvents(options)
-    self.call = call
+      mayRepeat: taskOptions.allowsRepetition || plan.request.method == .get)
+    self.plan = plan.with(options: taskOptions.ofEvents(options))
     state = Lock(
       State(
         machine: EventSourceMachine(settings, hasPath: true),
@@ -204,7 +199,7 @@ final class EventSource: Sendable {
 
   private func carryOut(_ effect: EventSourceMachine.Effect, _ state: inout State) {
     switch effect {
-    case .prepare: state.connection = EventConnection(call(after: state.parser), in: session)
+    case .prepare: state.connection = EventConnection(plan(after: state.parser), in: session)
     case .connect: state.connection?.resume()
     case .abort:
       state.connection?.cancel()
@@ -232,10 +227,11 @@ final class EventSource: Sendable {
     handle(.timerFired(token: token))
   }
 
-  private func call(after parser: EventStreamParser) -> PreparedCall {
-    var call = call
-    if !parser.lastEventID.isEmpty, let name = Self.lastEventID { call.request.headerFields[name] = parser.lastEventID }
-    return call
+  private func plan(after parser: EventStreamParser) -> RequestPlan {
+    guard !parser.lastEventID.isEmpty, let name = Self.lastEventID else { return plan }
+    var request = plan.request
+    request.headerFields[name] = parser.lastEventID
+    return plan.with(request)
   }
 }
 

@@ -67,6 +67,8 @@ extension HTTPSessionManager {
     from request: some RequestConvertible, body: HTTPBody? = nil, options: ServerSentEventOptions = .init(),
     taskOptions: HTTPTaskOptions = HTTPTaskOptions()
   ) -> ServerSentEvents {
-    ServerSentEvents(source: EventSource(self, prepare(request, body, taskOptions, .stream), options))
+    let defaults: HTTPFields = [.accept: "text/event-stream", .cacheControl: "no-store"]
+    let plan = plan(request, body, taskOptions, .stream, defaults: defaults)
+    return ServerSentEvents(source: EventSource(self, plan, options))
   }
 }

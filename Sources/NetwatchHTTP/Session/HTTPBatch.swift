@@ -34,7 +34,7 @@ extension HTTPSessionManager {
   ) -> HTTPBatch {
     begin(requests.count, limit, options, progress, completion) { session, index, completion in
       session.task(
-        session.prepare(requests[index], nil, options), isSuspended: false,
+        session.plan(requests[index], nil, options), isSuspended: false,
         { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
     }
   }

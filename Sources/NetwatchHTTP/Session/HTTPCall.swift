@@ -8,15 +8,9 @@ import HTTPTypes
 /// ```
 public struct HTTPCall: RequestConvertible {
   /// The HTTP method. Nil means POST if there is a body, and GET otherwise.
-  public var method: HTTPRequest.Method? {
-    get { ownMethod ?? request?.method }
-    set { ownMethod = newValue }
-  }
+  public var method: HTTPRequest.Method?
   /// A path relative to the base URL of the session, or a whole URL.
-  public var path: String {
-    get { ownPath ?? request?.path ?? "" }
-    set { ownPath = newValue }
-  }
+  public var path: String
   /// The parameters, which the serializer writes into the URL or into a body. If the call has a body, a new
   /// ``URLEncodedFormEncoder`` writes them into the URL instead.
   /// Default: nil.
@@ -24,26 +18,15 @@ public struct HTTPCall: RequestConvertible {
   /// The body. Default: nil, which leaves the body to the serializer.
   public var body: HTTPBody?
   /// The header fields of this call. They take precedence over those of the serializer and of the session. Default: none.
-  public var headerFields: HTTPFields {
-    get { ownFields ?? request?.headerFields ?? [:] }
-    set { ownFields = newValue }
-  }
+  public var headerFields: HTTPFields
   /// The serializer that writes the parameters. Default: nil, the ``HTTPSessionConfiguration/requestSerializer`` of the
   /// session.
   public var serializer: (any RequestSerializer)?
   /// The options of this call. Options that are not set here come from the session.
-  public var options: HTTPTaskOptions {
-    get { ownOptions ?? HTTPTaskOptions() }
-    set { ownOptions = newValue }
-  }
+  public var options: HTTPTaskOptions
 
-  /// The request that the call was made from. It is sent unchanged, except for the properties that were set since. Nil for a
-  /// call with a path.
-  let request: HTTPRequest?
-  private(set) var ownMethod: HTTPRequest.Method?
-  private(set) var ownPath: String?
-  private(set) var ownFields: HTTPFields?
-  private(set) var ownOptions: HTTPTaskOptions?
+  /// The request that the call was made from; nil for a call with a path.
+  private let original: HTTPRequest?
 
   /// Creates a call from a method and a path.
   ///
@@ -60,26 +43,33 @@ public struct HTTPCall: RequestConvertible {
     headerFields: HTTPFields = [:], serializer: (any RequestSerializer)? = nil,
     options: HTTPTaskOptions = HTTPTaskOptions()
   ) {
-    request = nil
-    ownMethod = method
-    ownPath = path
+    original = nil
+    self.method = method
+    self.path = path
     self.parameters = parameters
     self.body = body
-    ownFields = headerFields
+    self.headerFields = headerFields
     self.serializer = serializer
-    ownOptions = options
+    self.options = options
   }
 
   /// Creates a call from an HTTP request. If the request has no authority, its path is relative to the base URL of the session.
   public init(_ request: HTTPRequest) {
-    if request.authority == nil {
-      self.init(request.method, request.path ?? "", headerFields: request.headerFields)
-    } else {
-      self.init(whole: request)
-    }
+    original = request.authority == nil ? nil : request
+    method = request.method
+    path = request.path ?? ""
+    headerFields = request.headerFields
+    options = HTTPTaskOptions()
   }
 
-  private init(whole: HTTPRequest) { request = whole }
+  /// The request that the call was made from, unchanged except for the properties that were set since. Nil for a call with a path.
+  var whole: HTTPRequest? {
+    guard var request = original else { return nil }
+    if let method { request.method = method }
+    if path != request.path ?? "" { request.path = path }
+    request.headerFields = headerFields
+    return request
+  }
 
   /// Returns this call.
   public func makeCall() -> HTTPCall { self }
@@ -88,11 +78,7 @@ public struct HTTPCall: RequestConvertible {
 extension HTTPCall: CustomStringConvertible {
   /// The call in one line: the method and the path, without the query, the header fields and the body: `POST users`.
   public var description: String {
-    if let request, ownPath == nil {
-      var named = request
-      if let ownMethod { named.method = ownMethod }
-      return named.title
-    }
+    if let whole, path == original?.path ?? "" { return whole.title }
     let method = method ?? (body == nil ? .get : .post)
     return "\(method.rawValue) \(HTTPRequest.publicPart(of: path))"
   }

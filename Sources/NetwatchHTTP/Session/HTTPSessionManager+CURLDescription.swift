@@ -15,13 +15,13 @@ extension HTTPSessionManager {
     of request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     redacting: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
   ) async throws(HTTPError) -> String {
-    var call = prepare(request, body, options)
-    if let refusal = call.refusal { throw refusal }
-    complete(&call)
-    if let agent = configuration.userAgent, !call.request.headerFields.contains(.userAgent) {
-      call.request.headerFields[.userAgent] = agent
+    let plan = plan(request, body, options)
+    if let refusal = plan.refusal { throw refusal }
+    var request = plan.request
+    if let agent = configuration.userAgent, !request.headerFields.contains(.userAgent) {
+      request.headerFields[.userAgent] = agent
     }
-    return call.request.cURLDescription(
-      body: call.body, credential: call.options.credential, cookies: await cookies(), redacting: redacting)
+    return request.cURLDescription(
+      body: plan.body, credential: plan.options.credential, cookies: await cookies(), redacting: redacting)
   }
 }

@@ -8,10 +8,10 @@ extension HTTPSessionManager {
   /// - Parameter kind: The kind of the tasks to return. Default: nil, all kinds.
   public func tasks(of kind: HTTPTaskInfo.Kind? = nil) async -> [HTTPTask] {
     var tasks: [HTTPTask] = []
-    for inbox in engines.inboxes {
+    for engine in engines.handles {
       tasks += await withCheckedContinuation { continuation in
         let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
-        inbox.send(.run { engine in answer.fulfill(engine.tasks(kind).map { HTTPTask($0.order, $0.status, inbox) }) })
+        engine.run { answer.fulfill($0.tasks(kind).map { HTTPTask($0.id, $0.plan, $0.status, engine) }) }
       }
     }
     return tasks.sorted { engines.place(of: $0.id) < engines.place(of: $1.id) }

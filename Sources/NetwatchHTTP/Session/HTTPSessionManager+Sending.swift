@@ -15,7 +15,7 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     as serializer: Serializer
   ) async throws(HTTPError) -> HTTPReply<Serializer.Value> {
-    try await reply(to: prepare(request, body, options)) { reply throws(HTTPError) in
+    try await reply(to: plan(request, body, options)) { reply throws(HTTPError) in
       try reply.serialized(by: serializer)
     }
   }
@@ -78,7 +78,7 @@ extension HTTPSessionManager {
     completion: @escaping @Sendable (Result<HTTPReply<Serializer.Value>, HTTPError>) -> Void
   ) -> HTTPTask {
     task(
-      prepare(request, body, options), isSuspended: false, decodes: true,
+      plan(request, body, options), isSuspended: false, decodes: true,
       { reply throws(HTTPError) in try reply.serialized(by: serializer) }, completion)
   }
 }

@@ -15,8 +15,7 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
   ) -> HTTPTask {
-    task(
-      prepare(request, body, options), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
+    task(plan(request, body, options), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
   /// Creates a suspended task that sends a body, and keeps its response in memory. A response with any status is a success.
@@ -31,8 +30,7 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, from body: HTTPBody, options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<Data>, HTTPError>) -> Void
   ) -> HTTPTask {
-    task(
-      prepare(request, body, options, .upload), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
+    task(plan(request, body, options, .upload), { reply throws(HTTPError) in reply.with(reply.value.data) }, completion)
   }
 
   /// Creates a suspended task that saves its response as a file, once the response is complete.
@@ -51,49 +49,40 @@ extension HTTPSessionManager {
     options: HTTPTaskOptions = HTTPTaskOptions(),
     completion: @escaping @Sendable (Result<HTTPReply<URL>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let call = prepare(request, body, options, .download)
-    let isFlushed = call.options.flushesFiles
+    let plan = plan(request, body, options, .download)
+    let isFlushed = plan.options.flushesFiles
     return task(
-      call, { reply throws(HTTPError) in reply.with(try reply.value.file) },
-      makeSink: { _ in FileSink(destination, isFlushed: isFlushed) }, completion)
+      plan, makeSink: { _ in FileSink(destination, isFlushed: isFlushed) },
+      { reply throws(HTTPError) in reply.with(try reply.value.file) }, completion)
   }
 
+  /// Creates a task whose completion runs on the executor of its options, after the last report of progress.
+  ///
   /// - Parameters:
   ///   - decodes: Whether `convert` may take long. If so, it blocks neither the loop's thread nor the caller's executor.
   ///   - convert: Converts the response. If `decodes` is true, it is called away from the loop's thread.
   func task<Value: Sendable>(
-    _ call: consuming PreparedCall, isSuspended: Bool = true, decodes: Bool = false,
+    _ plan: RequestPlan, isSuspended: Bool = true, decodes: Bool = false, makeSink: RequestPlan.MakeSink? = nil,
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
-    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let options = call.options
-    let status = TaskStatus()
-    // A completion that runs at once, without decoding and progress, needs no queue.
-    guard decodes || options.executor.run != nil || options.onProgress != nil else {
-      let order = order(
-        consume call, status: status, makeSink: makeSink, completion: .atOnce { completion($0.converted(convert)) })
-      return HTTPTask(order, status, engines.inbox(of: order.id), isSuspended: isSuspended)
+    let callbacks = CallbackQueue(plan.options)
+    let onProgress = plan.options.onProgress == nil ? nil : callbacks.report
+    return task(plan, isSuspended: isSuspended, onProgress: onProgress, makeSink: makeSink) { outcome, end in
+      guard decodes else {
+        return callbacks.append {
+          completion(outcome.converted(convert))
+          end.fulfill()
+        }
+      }
+      Task {
+        let result = outcome.converted(convert)
+        callbacks.append {
+          completion(result)
+          end.fulfill()
+        }
+      }
     }
-    let callbacks = CallbackQueue(options)
-    let order = order(
-      consume call, callbacks: callbacks, status: status, makeSink: makeSink,
-      completion: .later { outcome, end in
-        guard decodes else {
-          return callbacks.append {
-            completion(outcome.converted(convert))
-            end.fulfill()
-          }
-        }
-        Task {
-          let result = outcome.converted(convert)
-          callbacks.append {
-            completion(result)
-            end.fulfill()
-          }
-        }
-      })
-    return HTTPTask(order, status, engines.inbox(of: order.id), isSuspended: isSuspended)
   }
 }
 
@@ -109,7 +98,7 @@ extension HTTPSessionManager {
   public func data(
     for request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
-    try await reply(to: prepare(request, body, options)) { reply throws(HTTPError) in reply.with(reply.value.data) }
+    try await reply(to: plan(request, body, options)) { reply throws(HTTPError) in reply.with(reply.value.data) }
   }
 
   /// Sends a body, and returns the response with any status. The body of the response is kept in memory.
@@ -123,7 +112,7 @@ extension HTTPSessionManager {
   public func upload(
     _ body: HTTPBody, with request: some RequestConvertible, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<Data> {
-    try await reply(to: prepare(request, body, options, .upload)) { reply throws(HTTPError) in
+    try await reply(to: plan(request, body, options, .upload)) { reply throws(HTTPError) in
       reply.with(reply.value.data)
     }
   }
@@ -143,10 +132,10 @@ extension HTTPSessionManager {
     _ request: some RequestConvertible, body: HTTPBody? = nil, to destination: HTTPDestination,
     options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPReply<URL> {
-    let call = prepare(request, body, options, .download)
-    let isFlushed = call.options.flushesFiles
-    return try await reply(to: call, { reply throws(HTTPError) in reply.with(try reply.value.file) }) { _ in
-      FileSink(destination, isFlushed: isFlushed)
+    let plan = plan(request, body, options, .download)
+    let isFlushed = plan.options.flushesFiles
+    return try await reply(to: plan, makeSink: { _ in FileSink(destination, isFlushed: isFlushed) }) {
+      reply throws(HTTPError) in reply.with(try reply.value.file)
     }
   }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 
 /// A session that makes HTTP requests. It reuses connections, speaks HTTP/2 and keeps cookies. Its transfers run on a thread of
 /// its own, or on the threads of ``HTTPThreads``.
@@ -17,7 +18,7 @@ public final class HTTPSessionManager: Sendable {
   public let baseURL: URL?
   let engines: EngineGroup
   let pending: PendingCompletions
-  private let scope: CredentialScope
+  let scope: CredentialScope
   /// A number that no other manager has.
   var identity: UInt64 { engines.firstID }
 
@@ -87,70 +88,100 @@ public final class HTTPSessionManager: Sendable {
     await withCheckedContinuation { continuation in pending.whenEmpty { continuation.resume() } }
   }
 
-  // MARK: Tasks
+  // MARK: Requests
 
-  /// Returns an order for a call, with the session's header fields and credentials.
+  /// Plans a request, with the session's header fields and without the session's credentials if it goes to another origin. If the
+  /// request cannot be made, the plan has the refusal.
   ///
   /// - Parameters:
-  ///   - callbacks: The queue for progress; nil if it is not wanted.
-  ///   - status: The status for the holder of the task; nil if there is none.
-  ///   - makeSink: Makes the destination of the body. Nil keeps the body in memory.
-  func order(
-    _ call: consuming PreparedCall, callbacks: CallbackQueue? = nil, status: TaskStatus? = nil,
-    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil,
-    completion: TransferCompletion
-  ) -> TransferOrder {
-    complete(&call)
-    var callbacks = callbacks
-    if call.options.onProgress == nil {
-      callbacks = nil
-    } else if callbacks == nil {
-      callbacks = CallbackQueue(call.options)
+  ///   - request: The request.
+  ///   - body: The body, instead of the call's own. Nil keeps the call's own.
+  ///   - options: Options that take precedence over those of the call, which take precedence over those of the session.
+  ///   - kind: The kind of the task, which decides what becomes of the response.
+  ///   - defaults: Header fields for a request that has none with these names. They take precedence over those of the session.
+  func plan(
+    _ request: some RequestConvertible, _ body: HTTPBody?, _ options: HTTPTaskOptions,
+    _ kind: HTTPTaskInfo.Kind = .data, defaults: HTTPFields = [:]
+  ) -> RequestPlan {
+    do throws(HTTPError) {
+      let (request, body, options, own) = try compose(request, body, options)
+      return plan(request, body, options, own: own, kind, defaults: defaults)
+    } catch {
+      let empty = HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
+      let options = configuration.taskOptions.merged(with: options)
+      return RequestPlan(empty, nil, options, own: [:], kind, scope, refusal: error)
     }
-    return TransferOrder(
-      engines.nextID(), consume call, pending, scope, callbacks: callbacks, status: status, makeSink: makeSink,
-      completion: completion)
   }
 
-  /// Adds the session's header fields to a call, and removes the session's credentials from a call to another origin.
-  func complete(_ call: inout PreparedCall) {
-    if !configuration.headerFields.isEmpty {
-      var request = call.request
+  /// Plans a request that ``compose(_:_:_:)`` has made.
+  func plan(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ options: HTTPTaskOptions, own: HTTPFields,
+    _ kind: HTTPTaskInfo.Kind = .data, defaults: HTTPFields = [:]
+  ) -> RequestPlan {
+    var (request, options) = (request, options)
+    for fields in [defaults, configuration.headerFields] {
       let given = request.headerFields
-      for field in configuration.headerFields where !given.contains(field.name) { request.headerFields.append(field) }
-      call.request = request
+      for field in fields where !given.contains(field.name) { request.headerFields.append(field) }
     }
-    scope.confine(&call)
+    scope.confine(&request, &options, own: own)
+    return RequestPlan(request, body, options, own: own, kind, scope)
   }
 
-  /// Returns what cancels a request that is awaited.
-  func cancellation() -> CancellationHandle<RequestID> {
-    CancellationHandle { [engines] in engines.inbox(of: $0).send(.cancel($0)) }
+  /// Creates a task that is running or suspended.
+  ///
+  /// - Parameter receiver: Gets the outcome once: see ``EngineGroup/start(_:_:_:isSuspended:onProgress:makeSink:_:)``.
+  func task(
+    _ plan: RequestPlan, isSuspended: Bool, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil,
+    makeSink: RequestPlan.MakeSink? = nil, _ receiver: @escaping EngineGroup.Receiver
+  ) -> HTTPTask {
+    let (status, place) = (TaskStatus(), engines.next())
+    let task = HTTPTask(place.id, plan, status, place.engine)
+    status.wish(isSuspended: isSuspended) {
+      engines.start(
+        plan, place, status, isSuspended: isSuspended, onProgress: onProgress, makeSink: makeSink, receiver)
+    }
+    return task
   }
 
-  /// Begins a request that is awaited.
-  func begin(_ order: TransferOrder, _ cancellation: CancellationHandle<RequestID>) {
-    let id = order.id
-    engines.inbox(of: id).send(.start(order, isSuspended: false))
-    cancellation.began(id)
+  /// Begins a request for a caller that waits.
+  ///
+  /// - Parameter receiver: Gets the outcome once, after the last report of progress: see
+  ///   ``EngineGroup/start(_:_:_:isSuspended:onProgress:makeSink:_:)``.
+  func begin(
+    _ plan: RequestPlan, _ place: (id: RequestID, engine: EngineHandle), isSuspended: Bool = false,
+    makeSink: RequestPlan.MakeSink?, _ receiver: @escaping EngineGroup.Receiver
+  ) {
+    guard plan.options.onProgress != nil else {
+      return engines.start(
+        plan, place, nil, isSuspended: isSuspended, onProgress: nil, makeSink: makeSink, receiver)
+    }
+    let callbacks = CallbackQueue(plan.options)
+    engines.start(plan, place, nil, isSuspended: isSuspended, onProgress: callbacks.report, makeSink: makeSink) {
+      outcome, end in
+      // An executor may drop the call.
+      let answer = OneShot { receiver(outcome, end) }
+      callbacks.append { answer.fulfill() }
+    }
   }
 
+  /// Sends a request, and converts its response while the request still counts as active. Cancelling the Swift task cancels the
+  /// request.
   func reply<Value: Sendable>(
-    to call: PreparedCall,
-    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
-    makeSink: (@Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink)? = nil
+    to plan: RequestPlan, makeSink: RequestPlan.MakeSink? = nil,
+    _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>
   ) async throws(HTTPError) -> HTTPReply<Value> {
-    if let refusal = call.refusal { throw refusal }
-    let cancellation = cancellation()
-    // Nil for a task with an executor of its own.
-    let priority = unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor == nil ? Task.currentPriority : nil }
-    let order = await withTaskCancellationHandler {
-      unsafe await withUnsafeContinuation { continuation in
-        begin(self.order(call, makeSink: makeSink, completion: unsafe .awaited(continuation, priority)), cancellation)
+    if let refusal = plan.refusal { throw refusal }
+    let place = engines.next()
+    let (outcome, end) = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        begin(plan, place, makeSink: makeSink) { continuation.resume(returning: ($0, $1)) }
+        // The cancellation may have come before there was anything to cancel.
+        if Task.isCancelled { place.engine.cancel(place.id) }
       }
     } onCancel: {
-      cancellation.cancel()
+      place.engine.cancel(place.id)
     }
-    return try TransferOrder.finish(order, pending, convert)
+    defer { end.fulfill() }
+    return try convert(outcome.get())
   }
 }

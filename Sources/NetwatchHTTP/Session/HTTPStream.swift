@@ -75,32 +75,34 @@ extension HTTPSessionManager {
   public func stream(
     _ request: some RequestConvertible, body: HTTPBody? = nil, options: HTTPTaskOptions = HTTPTaskOptions()
   ) async throws(HTTPError) -> HTTPStream {
-    let call = prepare(request, body, options, .stream)
-    if let refusal = call.refusal { throw refusal }
+    let plan = plan(request, body, options, .stream)
+    if let refusal = plan.refusal { throw refusal }
     let buffer = BodyBuffer()
-    let cancellation = cancellation()
+    let place = engines.next()
+    let cancel = { @Sendable in place.engine.cancel(place.id) }
     let result = await withTaskCancellationHandler {
       begin(
-        order(
-          call,
-          makeSink: { goOn in
-            buffer.onNews(goOn)
-            return buffer
-          },
-          completion: .atOnce { outcome in
-            buffer.finish(outcome.map { _ in () }, trailers: (try? outcome.get())?.knownTrailers)
-          }), cancellation)
+        plan, place,
+        makeSink: { goOn in
+          buffer.onNews(goOn)
+          return buffer
+        },
+        { outcome, end in
+          buffer.finish(outcome.map { _ in () }, trailers: (try? outcome.get())?.knownTrailers)
+          end.fulfill()
+        })
+      // The cancellation may have come before there was anything to cancel.
+      if Task.isCancelled { cancel() }
       do throws(HTTPError) {
         return Result<HTTPReply<Void>, HTTPError>.success(try await buffer.head())
       } catch {
         return .failure(error)
       }
     } onCancel: {
-      cancellation.cancel()
+      cancel()
     }
     let head = try result.get()
     return HTTPStream(
-      response: head.response, request: head.request,
-      body: HTTPStream.Body(buffer: buffer, lease: OneShot { cancellation.cancel() }))
+      response: head.response, request: head.request, body: HTTPStream.Body(buffer: buffer, lease: OneShot(cancel)))
   }
 }

@@ -22,26 +22,18 @@ public final class HTTPTask: Sendable {
   /// The id, the kind and the label of the task.
   public let info: HTTPTaskInfo
   /// The request that the task was made from, before redirects and interceptors.
-  public var request: HTTPRequest { shared.value }
-  private let shared: Shared<HTTPRequest>
+  public var request: HTTPRequest { plan.request }
+  private let plan: RequestPlan
   private let status: TaskStatus
-  private let inbox: Inbox<EngineCommand>
+  private let engine: EngineHandle
 
-  /// Creates another object for a task that the session already has.
-  init(_ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>) {
-    info = order.info
-    shared = order.call.sharedRequest
+  /// Creates an object for a task.
+  init(_ id: RequestID, _ plan: RequestPlan, _ status: TaskStatus, _ engine: EngineHandle) {
+    info = HTTPTaskInfo(id: id, kind: plan.kind, label: plan.options.label)
+    self.plan = plan
     self.status = status
-    self.inbox = inbox
+    self.engine = engine
     status.retain()
-  }
-
-  /// Creates a task, and gives it to its session.
-  convenience init(
-    _ order: TransferOrder, _ status: TaskStatus, _ inbox: Inbox<EngineCommand>, isSuspended: Bool
-  ) {
-    self.init(order, status, inbox)
-    status.wish(isSuspended: isSuspended) { inbox.send(.start(order, isSuspended: isSuspended)) }
   }
 
   deinit {
@@ -75,17 +67,10 @@ public final class HTTPTask: Sendable {
   public func suspend() { change(to: true) }
 
   /// Cancels the task, which ends with `cancelled`, unless it is already over.
-  public func cancel() { inbox.send(.cancel(id)) }
+  public func cancel() { engine.cancel(id) }
 
   private func change(to value: Bool) {
-    status.wish(isSuspended: value) {
-      inbox.send(value ? .suspend(id) : .resume(id)) { last in
-        // A task that is created suspended and resumed at once needs only one command.
-        guard !value, case .start(let order, true) = last, order.id == id else { return false }
-        last = .start(order, isSuspended: false)
-        return true
-      }
-    }
+    status.wish(isSuspended: value) { engine.run(id) { value ? $0.handle(.suspended) : $0.resume() } }
   }
 }
 

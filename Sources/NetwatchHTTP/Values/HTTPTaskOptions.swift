@@ -8,13 +8,18 @@ import Netwatch
 /// ```
 public struct HTTPTaskOptions: Sendable {
   /// The values, which copies share: they are large, and most tasks of a session have the same.
-  private var shared: Shared<Values>
+  private final class Storage: Sendable {
+    let values: Values
+    init(_ values: Values) { self.values = values }
+  }
 
-  private init(_ shared: Shared<Values>) { self.shared = shared }
+  private var storage: Storage
 
-  private static let none = Shared(Values())
+  private init(_ values: Values) { storage = Storage(values) }
 
-  var values: Values { shared.value }
+  private static let none = Storage(Values())
+
+  var values: Values { storage.values }
 
   /// Whether no option was set.
   var isEmpty: Bool { values.names == 0 }
@@ -22,14 +27,14 @@ public struct HTTPTaskOptions: Sendable {
   /// Returns these options, replaced by those that `call` sets.
   func merged(with call: HTTPTaskOptions?) -> HTTPTaskOptions {
     guard let call, !call.isEmpty else { return self }
-    return isEmpty ? call : HTTPTaskOptions(Shared(values.merged(with: call.values)))
+    return isEmpty ? call : HTTPTaskOptions(values.merged(with: call.values))
   }
 
   private mutating func set(_ name: Name, _ change: (inout Values) -> Void) {
     var values = values
     change(&values)
     values.name(name)
-    shared = Shared(values)
+    storage = Storage(values)
   }
 
   /// The longest time in which neither side sends a byte. After it, the task fails with `timedOut`. Default: 60 seconds. Nil,
@@ -235,7 +240,7 @@ public struct HTTPTaskOptions: Sendable {
   }
 
   /// Creates options that set nothing.
-  public init() { shared = Self.none }
+  public init() { storage = Self.none }
 
   /// Returns options in which only what the closure changes is set: `.with { $0.timeout = .seconds(5) }`.
   public static func with(_ change: (inout HTTPTaskOptions) -> Void) -> HTTPTaskOptions {
