@@ -87,7 +87,7 @@ extension CurlEasy {
   /// Returns the metrics of the request.
   ///
   /// - Parameter lead: The time from the beginning of the attempt until libcurl has got it.
-  func metrics(after lead: Duration, furtherAttempts: Int) -> HTTPMetrics {
+  func metrics(after lead: Duration) -> HTTPMetrics {
     var metrics = HTTPMetrics()
     func duration(_ info: CURLINFO) -> Duration? {
       let microseconds = offset(info)
@@ -97,7 +97,6 @@ extension CurlEasy {
     metrics.secureConnect = duration(CURLINFO_APPCONNECT_TIME_T)
     metrics.firstByte = duration(CURLINFO_STARTTRANSFER_TIME_T)
     metrics.total = duration(CURLINFO_TOTAL_TIME_T) ?? lead
-    metrics.furtherAttempts = furtherAttempts
     metrics.reusedConnection = integer(CURLINFO_NUM_CONNECTS) == 0
     metrics.connect = metrics.reusedConnection ? nil : duration(CURLINFO_CONNECT_TIME_T)
     metrics.protocolVersion =

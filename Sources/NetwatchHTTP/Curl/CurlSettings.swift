@@ -1,4 +1,5 @@
 import CLibCurl
+import HTTPTypes
 import Netwatch
 
 /// The settings of libcurl for all requests of a session.
@@ -42,6 +43,17 @@ struct CurlSettings {
       settings.idleConnections = part(mostIdle)
       return settings
     }
+  }
+
+  /// Returns a request with the fields that libcurl adds, as far as they may select one of several stored responses.
+  func completed(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
+    if request.headerFields[.userAgent] == nil { request.headerFields[.userAgent] = userAgent }
+    // A response in an encoding that the request itself asks for is delivered as it is, and any other is decompressed.
+    if !acceptsCompressedResponses, request.headerFields[.acceptEncoding] == nil {
+      request.headerFields[.acceptEncoding] = "identity"
+    }
+    return request
   }
 
   /// Sets the options that libcurl needs before it makes or chooses a connection.

@@ -7,6 +7,12 @@ final class CacheExchange {
   /// The response that is delivered instead of the server's.
   typealias Delivery = (response: HTTPResponse, body: CachedAnswer?, use: HTTPCacheUse)
 
+  /// The errors of a server that cannot be reached, or of a path that is lost. A stored response may take the place of one that does
+  /// not come.
+  static let standInKinds: Set<HTTPError.Kind> = [
+    .notResolved, .cannotConnect, .connectionLost, .timedOut, .pathLost,
+  ]
+
   let cache: HTTPDiskCache
   /// The request as the server gets it. The fields that libcurl adds may select a response in the cache.
   let request: HTTPRequest
@@ -47,6 +53,9 @@ final class CacheExchange {
   static var now: Int64 { Int64(max(0, min(Date().timeIntervalSince1970, Double(StoredAnswer.mostSeconds - 1)))) }
 
   // MARK: Before the request is sent
+
+  /// Whether the cache has not answered yet.
+  var isLooking: Bool { state == .looking }
 
   /// Whether the cache has answered, and the answer was not used yet.
   var isDue: Bool { state == .due }

@@ -11,6 +11,18 @@ struct ResponseHead {
   let codings: BodyCodings
 }
 
+extension ResponseHead {
+  /// Creates a head that has not come from libcurl. Its body has no codings.
+  ///
+  /// - Parameter length: The length of the body, if it is known better than from the head.
+  init(_ response: HTTPResponse, length: Int64?) {
+    let length = length ?? response.headerFields[.contentLength].flatMap { Int64($0) }
+    self.init(
+      response: response, code: response.status.code, bodyLength: length.flatMap { $0 >= 0 ? $0 : nil },
+      codings: BodyCodings())
+  }
+}
+
 /// Reads the head of a response, line by line as libcurl delivers it.
 ///
 /// The lines are untrusted: a server can send anything.
@@ -39,16 +51,6 @@ struct ResponseHead {
   private var folded: [UInt8] = []
   private var hasFoldedLength = false
   private var bytes = 0
-
-  /// Sets a head that has not come from libcurl. Its body has no codings.
-  ///
-  /// - Parameter length: The length of the body, if it is known better than from the head.
-  mutating func take(_ response: HTTPResponse, length: Int64?) {
-    let length = length ?? response.headerFields[.contentLength].flatMap { Int64($0) }
-    head = ResponseHead(
-      response: response, code: response.status.code, bodyLength: length.flatMap { $0 >= 0 ? $0 : nil },
-      codings: BodyCodings())
-  }
 
   /// - Returns: The fault of the line; nil if it is a line of HTTP.
   mutating func append(_ line: UnsafeRawBufferPointer) -> String? {

@@ -245,8 +245,8 @@ final class SessionEngine {
     if pathSubscription == nil {
       pathSubscription = path.onPathChange { [handle] in handle.run { $0.pathChanged() } }
     }
-    let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.losePatience() }
-    timer.set(at: transfer.patienceEnd)
+    let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.pathWaitTimedOut() }
+    timer.set(at: transfer.pathWaitEnd)
     waiting[id] = timer
     // The subscription was made first, so that a path that arrives now is not missed.
     if transfer.hasPath { transfer.handle(.pathArrived) }

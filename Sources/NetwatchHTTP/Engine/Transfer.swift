@@ -1,63 +1,86 @@
-import CLibCurl
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// One task on its session's loop. Carries out the effects of the machine, and is the delegate of libcurl.
-final class Transfer: CurlDelegate {
-  /// The most bytes that are read of a redirect's body, so that the connection can be reused.
-  private static let mostSkipped = 64 * 1_024
-
+/// One task on its session's loop: its attempts, one after the other, and what comes of them. Carries out the effects of the
+/// machine.
+final class Transfer {
   /// The result of a request, before its body is decoded.
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
   /// The outcome of a transfer, and whether its activity was on.
   typealias End = (outcome: Outcome, wasActive: Bool)
 
+  /// What becomes of the response of an attempt.
+  private enum Verdict {
+    /// The head has not arrived, another head may follow, or somebody is being asked.
+    case undecided
+    /// The body is read and thrown away, and this request follows.
+    case skipped(HTTPRequest)
+    /// The body is read and thrown away, because the cache has the response.
+    case replaced
+    case accepted
+  }
+
+  /// The most bytes that are read of a redirect's body, so that the connection can be reused.
+  private static let mostSkipped = 64 * 1_024
+
   let plan: RequestPlan
   let id: RequestID
   /// The engine, which holds the transfer until it is over.
-  let engine: SessionEngine
-  let curl: CurlMulti
-  /// The most memory that is reserved because of the length that a server announces.
-  private static let mostReserved: Int64 = 1_024 * 1_024
-  /// The destination of the body. Nil: the body is kept in `memory`.
-  let sink: (any BodySink)?
-  private var memory = Data()
-  private(set) var machine: TransferMachine
-  var chain: RequestChain
-  private(set) var easy: CurlEasy?
-  private(set) var source: (any BodySource)?
-  /// The body of an attempt that is to be repeated.
-  var keptSource: (any BodySource)?
-  /// The attempt that a transport makes instead of libcurl; nil for libcurl.
-  var carriage: Carriage?
-  /// The cache in this attempt; nil for a session without a cache.
-  var exchange: CacheExchange?
-  var attempt = TransferAttempt(began: .zero)
-  var attempts = 0
-  /// The metrics of the attempt.
-  var metrics = HTTPMetrics()
-  /// The metrics of the attempts before.
-  var earlierMetrics: [HTTPMetrics] = []
-  private(set) var status: TaskStatus?
+  private let engine: SessionEngine
+  private let curl: CurlMulti
+  private var machine: TransferMachine
+  private var chain: RequestChain
+  private var status: TaskStatus?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let completion: OneShot<End?>
-  /// The number of attempts that each interceptor has asked for, by its index in the list.
-  var retries: [Int: Int] = [:]
-  /// The delay before the attempt that an interceptor has asked for.
-  var retryDelay = Duration.zero
-  var reader = HeadReader()
-  var progress = HTTPProgress()
   var failure: HTTPError?
-  /// Whether the reader of the body has enough for now.
-  private(set) var isStalled = false
-  var lastMoved = Duration.zero
-  /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
-  var end: Duration?
 
-  var options: HTTPTaskOptions { plan.options }
-  var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: plan.kind, label: options.label) }
+  // MARK: The attempts
+
+  private var attempt: (any Attempt)?
+  private var attempts = 0
+  /// The number of attempts that a transport has made, or the cache.
+  private var transports = 0
+  /// Whether the attempt delivers the response of the cache.
+  private var isFromCache = false
+  /// The time at which the attempt began.
+  private var began = Duration.zero
+  private var verdict = Verdict.undecided
+  /// The cache in this attempt; nil for a session without a cache.
+  private var exchange: CacheExchange?
+  /// The source of the request's body for an attempt that is to be repeated.
+  private var keptSource: (any BodySource)?
+  /// The addresses of the server or of its proxy. Nil if they are not known; empty if the name has no address.
+  private var peers: [IPAddress]?
+  private var metrics = HTTPMetrics()
+  /// The metrics of the attempts before.
+  private var earlierMetrics: [HTTPMetrics] = []
+  /// The number of attempts that each interceptor has asked for, by its index in the list.
+  private var retries: [Int: Int] = [:]
+  /// The delay before the attempt that an interceptor has asked for.
+  private var retryDelay = Duration.zero
+
+  // MARK: The response
+
+  private var head: ResponseHead?
+  private var trailers: HTTPFields?
+  private var body: ResponseBody
+  /// The number of bytes of this attempt that were thrown away.
+  private var skipped = 0
+  /// Whether the reader of the body has enough for now.
+  private var isStalled = false
+  private var progress = HTTPProgress()
+
+  // MARK: The deadlines
+
+  private var lastMoved = Duration.zero
+  /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
+  private var end: Duration?
+
+  private var options: HTTPTaskOptions { plan.options }
+  private var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: plan.kind, label: options.label) }
 
   init(
     _ plan: RequestPlan, _ id: RequestID, _ engine: SessionEngine, _ curl: CurlMulti, _ status: TaskStatus?,
@@ -71,7 +94,8 @@ final class Transfer: CurlDelegate {
     self.onProgress = onProgress
     self.completion = completion
     chain = RequestChain(plan)
-    sink = makeSink?({ [handle = engine.handle] in handle.run(id) { $0.goOnReading() } })
+    body = ResponseBody(
+      makeSink?({ [handle = engine.handle] in handle.run(id) { $0.goOnReading() } }), plan.options)
     let adapts = !engine.interceptors.isEmpty || !plan.options.interceptors.isEmpty
     let mayWait = plan.options.waitsForPath && engine.path != nil
     machine = TransferMachine(
@@ -84,7 +108,7 @@ final class Transfer: CurlDelegate {
     if engine.events.isObserved { tell(of: event) }
     let effects = machine.handle(event)
     if effects.contains(.detach) { detach() }
-    if effects.contains(.pause) { easy?.pause(true) }
+    if effects.contains(.pause) { attempt?.pause() }
     if effects.contains(.endActivity) { engine.observer?.ended(id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
     if effects.contains(.waitForPath) {
@@ -108,11 +132,6 @@ final class Transfer: CurlDelegate {
     return status
   }
 
-  func report() {
-    status?.change(to: progress)
-    onProgress?(progress)
-  }
-
   /// Begins or resumes the transfer. A request that cannot be sent fails without having begun.
   func resume() {
     if let refusal = plan.refusal ?? refusalOfPath { return fail(refusal) }
@@ -126,100 +145,233 @@ final class Transfer: CurlDelegate {
     handle(.cancelled)
   }
 
+  // MARK: An attempt
+
   private func attach() {
-    if engine.cache == nil, options.restrictsPath, !mayUsePath { return end(.attemptWentOffline) }
-    reader = HeadReader()
+    if engine.cache == nil, options.restrictsPath, !mayUsePath { return conclude(by: .attemptWentOffline) }
     if attempts > 0 {
       earlierMetrics.append(metrics)
       metrics = HTTPMetrics()
       metrics.furtherAttempts = earlierMetrics.count
     }
     attempts += 1
-    attempt = TransferAttempt(began: engine.now)
+    beginAttempt()
     if let cache = engine.cache { ask(cache) } else { send(chain.request) }
   }
 
-  func send(_ request: HTTPRequest) {
+  private func beginAttempt() {
+    began = engine.now
+    verdict = .undecided
+    (head, trailers, skipped) = (nil, nil, 0)
+    peers = nil
+    isFromCache = false
+  }
+
+  private func send(_ request: HTTPRequest) {
     if engine.events.isObserved { tell(.sent(request, attempt: attempts)) }
+    progress.sent = 0
+    progress.totalToSend = chain.body?.length
+    lastMoved = engine.now
+    if let transport = engine.transport {
+      carry(request, by: transport)
+    } else {
+      begin { () throws(HTTPError) in
+        try CurlAttempt(
+          request, chain.body, source(), chain.credential, allowsRepetition: chain.allowsRepetition, by: curl, for: self
+        )
+      }
+    }
+  }
+
+  private func carry(_ request: HTTPRequest, by transport: any HTTPTransport, length: Int64? = nil) {
+    begin { () throws(HTTPError) in
+      guard curl.allows(request) else {
+        throw HTTPError(.badURL, "request", message: "\(request.scheme ?? "")://\(request.authority ?? "")")
+      }
+      // The news of an attempt that was replaced by another one go to nobody.
+      transports += 1
+      return TransportAttempt(request, chain.body, by: transport, length: length, for: self) {
+        [handle = engine.handle, id, number = transports] news in
+        handle.run(id) { if $0.transports == number { ($0.attempt as? TransportAttempt)?.handle(news) } }
+      }
+    }
+  }
+
+  private func begin(_ make: () throws(HTTPError) -> any Attempt) {
     do throws(HTTPError) {
-      if let transport = engine.transport {
-        try carry(request, by: transport)
-        return startClock()
-      }
-      // libcurl does not ask for an empty body.
-      if let body = chain.body, body.length != 0 {
-        source = takeKeptSource()
-        if source == nil { source = try body.open { [handle = engine.handle, id] in handle.run(id) { $0.proceed() } } }
-      }
-      progress.sent = 0
-      progress.totalToSend = chain.body?.length
-      let easy = try curl.takeEasy()
-      self.easy = easy
-      try CurlRequest(request: request, body: chain.body, credential: chain.credential)
-        .apply(to: easy, of: curl, for: self)
-      try curl.add(easy)
+      let attempt = try make()
+      self.attempt = attempt
+      try attempt.start()
     } catch {
       failure = error
-      giveBack()
-      return end(.attemptEnded)
+      release()
+      return conclude(by: .attemptEnded)
     }
     lastMoved = engine.now
     startClock()
   }
 
-  func detach() {
-    if attempt.host != nil { engine.dropLookup(of: self) }
-    if let easy {
-      keepMetrics(of: easy)
-      curl.remove(easy)
-    } else if carriage != nil {
-      keepCarriedMetrics()
-    }
-    giveBack()
+  /// Returns the bytes of the request's body. Nil if there is none; libcurl does not ask for an empty one.
+  private func source() throws(HTTPError) -> (any BodySource)? {
+    guard let body = chain.body, body.length != 0 else { return nil }
+    if let kept = keptSource.take(), kept.rewind() { return kept }
+    return try body.open { [handle = engine.handle, id] in handle.run(id) { $0.proceed() } }
   }
 
-  func giveBack() {
-    if let easy { curl.giveBack(easy) }
-    easy = nil
-    source = nil
-    carriage = nil
+  /// Keeps the body for the next attempt.
+  ///
+  /// - Returns: False if the part of the body that was sent cannot be made again.
+  @discardableResult
+  private func keepSource() -> Bool {
+    guard let source = attempt?.source else { return true }
+    keptSource = source.rewind() ? source : nil
+    return keptSource != nil
+  }
+
+  private func detach() {
+    attempt?.cancel()
+    release()
+  }
+
+  /// Takes what the attempt has to say, and releases it.
+  private func release() {
+    if let attempt {
+      keepMetrics(of: attempt)
+      head = attempt.head ?? head
+      trailers = attempt.trailers
+    }
+    attempt?.cancel()
+    attempt = nil
     exchange?.writer = nil
   }
 
-  func proceed() {
+  private func keepMetrics(of attempt: any Attempt) {
+    if isFromCache {
+      metrics.total = max(engine.now - began, .zero)
+      metrics.cacheUse = exchange?.delivery?.use
+    } else {
+      metrics = attempt.metrics
+    }
+    metrics.furtherAttempts = attempts - 1
+  }
+
+  private func proceed() {
     guard machine.isAttached, !machine.isSuspended else { return }
     lastMoved = engine.now
     engine.watchDeadline(of: self)
     if let exchange, exchange.isDue { return goOn(with: exchange) }
-    if carriage != nil { return readCarried() }
-    guard let easy, !easy.pause(false) else { return }
-    curl.remove(easy)
-    ended(CURLE_WRITE_ERROR)
+    attempt?.proceed()
   }
 
-  /// Drops the part of a body that was kept in memory, because it is useless.
-  func forgetBody() {
-    memory = Data()
-    progress.received = 0
-    progress.totalToReceive = nil
-  }
-
-  func goOnReading() {
+  private func goOnReading() {
     isStalled = false
     proceed()
+  }
+
+  /// Handles the result of an attempt: a response, a redirect or a failure.
+  private func conclude() {
+    if let exchange, case .replaced = verdict, failure == nil { return replaceAnswer(exchange) }
+    var event = TransferMachine.Event.attemptEnded
+    if case .skipped(let next) = verdict, failure == nil {
+      if engine.events.isObserved { tell(.redirected(next)) }
+      chain = chain.following(next)
+      event = .attemptRedirected
+    }
+    let mayRepeat = failure != nil && machine.adapts && keepSource()
+    release()
+    conclude(by: event, mayRepeat: mayRepeat)
+  }
+
+  private func conclude(by event: TransferMachine.Event, mayRepeat: Bool = true) {
+    guard event == .attemptEnded, let failure, mayRepeat, askAboutRetry(after: failure) else { return handle(event) }
+  }
+
+  /// Handles a failed attempt. Never called from within libcurl.
+  private func failed(_ failure: HTTPError, _ attempt: any Attempt) {
+    if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
+    self.failure = failureOfPath(failure, of: attempt)
+    let waits = self.failure == nil
+    let mayRepeat = waits || machine.adapts && keepSource()
+    if waits {
+      keptSource = attempt.source
+      if attempt.hasSent != true { forgetClock() }
+    }
+    release()
+    conclude(by: waits ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
+  }
+
+  // MARK: The response
+
+  /// Decides what follows the head of a response.
+  private func decide(on head: ResponseHead) throws(HTTPError) {
+    if engine.events.isObserved { tell(.received(head.response)) }
+    if let exchange, exchange.isReplaced(head.response) {
+      verdict = .replaced
+      return
+    }
+    exchange?.invalidate(by: head.response)
+    switch head.mayLeadOn ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept {
+    case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
+    case .follow(let next):
+      verdict = .skipped(next)
+      if let exchange, head.codings.isEmpty { exchange.store(head.response) }
+    case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
+    case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
+    }
+  }
+
+  private func accept(_ head: ResponseHead) throws(HTTPError) {
+    verdict = .accepted
+    progress.totalToReceive = head.bodyLength
+    try body.begin(
+      head, to: chain.request,
+      removesCodings: curl.settings.acceptsCompressedResponses && !CurlRequest.choosesCoding(chain.request))
+    exchange?.store(head.response)
+  }
+
+  private func accept(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+    hasMoved()
+    do throws(HTTPError) {
+      let acceptance = try unsafe body.write(bytes) { part in
+        unsafe exchange?.writer?.write(part)
+        progress.received += Int64(part.count)
+        report()
+      }
+      isStalled = acceptance == .paused
+      return acceptance
+    } catch {
+      failure = error
+      return .refused
+    }
+  }
+
+  /// Ends the body, which is complete. An earlier failure is kept.
+  private func endBody() {
+    guard failure == nil else { return }
+    do throws(HTTPError) { try body.checkEnd() } catch { failure = error }
+    if failure == nil { exchange?.writer?.finish() }
+  }
+
+  private func report() {
+    status?.change(to: progress)
+    onProgress?(progress)
+  }
+
+  private static var noHead: HTTPError {
+    HTTPError(.connectionLost, "response", message: "the server has sent no head")
   }
 
   /// Delivers the outcome. To be called once, when the transfer is over.
   func deliver() {
     let outcome: Outcome
-    let head = reader.head
     do throws(HTTPError) {
-      let received = try sink?.end(failure) ?? .data(memory)
+      let received = try body.end(failure)
       if let failure { throw failure }
       guard let head else { throw Self.noHead }
       let facts = ReplyFacts(
         head.response, to: chain.redirects > 0 ? chain.request : plan.request, metrics, earlier: earlierMetrics,
-        trailers: reader.trailers, onSerialized: engine.events.isObserved && sink == nil ? observeSerialization() : nil)
+        trailers: trailers, onSerialized: engine.events.isObserved && body.isKeptInMemory ? observeSerialization() : nil
+      )
       outcome = .success(HTTPReply(received, facts))
     } catch {
       var failure = error
@@ -231,189 +383,423 @@ final class Transfer: CurlDelegate {
     completion.fulfill((outcome, machine.isActive))
   }
 
-  // MARK: From libcurl
-  // Called from within libcurl, except for the end. They neither add nor remove a transfer.
+  // MARK: Questions to the caller
 
-  func hasBegun() {
-    attempt.isBegun = true
-    lastMoved = engine.now
+  private func ask<Answer: Sendable>(
+    _ question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
+  ) {
+    handle(.asked)
+    wait(for: question, then: then)
   }
 
-  func takesLookup() -> Bool { beginLookup() }
+  /// Calls `then` with the answer, unless the transfer is over by then.
+  private func wait<Answer: Sendable>(
+    for question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
+  ) {
+    Task { [handle = engine.handle, id] in
+      let answer = await question()
+      handle.run(id) { then($0, answer) }
+    }
+  }
 
-  func maySend() -> Bool {
-    hasBegun()
-    guard chain.allowsRepetition || easy.map({ maySendOnce($0) }) ?? false else { return false }
-    curl.holdCookies()
+  private func answered(redirect next: HTTPRequest?) {
+    guard let next else { return goOnWithResponse() }
+    guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
+    if engine.events.isObserved { tell(.redirected(next)) }
+    failure = nil
+    chain = chain.following(next)
+    handle(.refused)
+  }
+
+  private func answered(credential: HTTPCredential?) {
+    guard let credential else { return goOnWithResponse() }
+    failure = nil
+    chain = chain.answering(with: credential)
+    handle(.refused)
+  }
+
+  private func goOnWithResponse() {
+    do throws(HTTPError) {
+      guard let head = attempt?.head ?? head else { throw Self.noHead }
+      try accept(head)
+      // If there is no body, the attempt has ended while somebody was asked.
+      if !machine.isAttached, failure == nil { exchange?.writer?.finish() }
+      handle(.accepted)
+    } catch {
+      fail(error)
+    }
+  }
+
+  // MARK: Interceptors
+
+  private var interceptors: [any RequestInterceptor] { options.interceptors + engine.interceptors }
+
+  /// Asks the interceptors for the request of an attempt. ``attach()`` follows.
+  private func adapt() {
+    startClock()
+    wait { [interceptors, plan, info] in
+      await interceptors.adapt(plan.request, for: info)
+    } then: {
+      $0.adapted($1)
+    }
+  }
+
+  private func adapted(_ answer: Result<HTTPRequest, HTTPError>) {
+    switch answer {
+    case .success(var request):
+      plan.scope.confine(&request, own: plan.own)
+      chain = chain.restarted(with: request)
+      handle(.accepted)
+    case .failure(let failure): fail(failure)
+    }
+  }
+
+  /// Asks the interceptors whether another attempt follows a response.
+  ///
+  /// - Returns: False if no interceptor is asked.
+  private func askAboutRetry(after head: ResponseHead) -> Bool {
+    // Another attempt would get the same from the cache.
+    guard mayRetry, exchange?.delivery == nil, attempt?.source?.canRewind ?? true else { return false }
+    ask(question(response: head.response, error: nil)) { transfer, answer in
+      switch answer.decision {
+      case .retry(let delay): transfer.retry(after: delay, nil, answer.interceptor)
+      case .next: transfer.goOnWithResponse()
+      case .fail(let failure): transfer.fail(failure)
+      }
+    }
     return true
   }
 
-  func received(headLine line: UnsafeRawBufferPointer) -> Bool {
-    lastMoved = engine.now
-    attempt.hasAnswer = true
-    // After a verdict, only trailers come. The next attempt drops them.
-    let flaw =
-      if case .undecided = attempt.verdict { unsafe reader.append(line) } else { unsafe reader.append(trailer: line) }
-    if let flaw {
-      refuse(HTTPError(.connectionLost, "response", message: flaw))
-      return false
+  /// Asks the interceptors whether another attempt follows a failure.
+  ///
+  /// - Returns: False if no interceptor is asked. The task then ends with the failure.
+  private func askAboutRetry(after failure: HTTPError) -> Bool {
+    guard mayRetry, !machine.isAsking else { return false }
+    // Bytes that have gone to a file or a stream cannot be taken back.
+    if case .accepted = verdict, !body.isKeptInMemory { return false }
+    handle(.attemptFailed)
+    wait(for: question(response: nil, error: failure)) { transfer, answer in
+      switch answer.decision {
+      case .retry(let delay): return transfer.retry(after: delay, failure, answer.interceptor)
+      case .next: break
+      case .fail(let failure): transfer.failure = failure
+      }
+      transfer.handle(.accepted)
     }
-    guard case .undecided = attempt.verdict, let head = reader.head else { return true }
-    // libcurl may be able to answer a 401 itself. Its body must not be seen then.
-    return head.code == HTTPResponse.Status.unauthorized.code || decide(on: head)
+    return true
   }
 
-  func refuse(_ failure: HTTPError) { self.failure = failure }
+  private var mayRetry: Bool { machine.adapts && retries.values.reduce(0, +) < options.maximumRetries }
+
+  private func question(response: HTTPResponse?, error: HTTPError?)
+    -> @Sendable () async -> [any RequestInterceptor].Answer
+  {
+    let failure = HTTPFailedAttempt(task: info, request: chain.request, response: response, error: error, retries: 0)
+    return { [interceptors, retries] in await interceptors.retry(failure, after: retries) }
+  }
+
+  private func retry(after delay: Duration, _ error: HTTPError?, _ interceptor: Int) {
+    if engine.events.isObserved { tell(.retrying(after: delay, error)) }
+    keepSource()
+    failure = nil
+    retries[interceptor, default: 0] += 1
+    retryDelay = delay
+    body.restart()
+    progress.received = 0
+    progress.totalToReceive = nil
+    handle(.retried)
+  }
+
+  // MARK: Deadlines
+
+  /// The time at which nothing has moved for too long, or at which the task's total time is over. Nil if there is no limit now.
+  var deadline: Duration? {
+    guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
+    let isCallerAsked = machine.isAsking && exchange?.isLooking != true
+    if isCallerAsked || exchange?.delivery != nil { return end }
+    let idleEnd = lastMoved + timeout.asDelay
+    return end.map { min($0, idleEnd) } ?? idleEnd
+  }
+
+  /// Starts the time for the whole task. Only the first call counts, and the first one after ``forgetClock()``.
+  private func startClock() {
+    if end == nil, let limit = options.totalTimeout { end = engine.now + limit.asDelay }
+    engine.watchDeadline(of: self)
+  }
+
+  /// Stops the time for the whole task if its first attempt, which has sent nothing, had no path. The wait for the first path does
+  /// not count.
+  private func forgetClock() { if attempts <= 1 { end = nil } }
+
+  /// Returns whether ``deadline`` has passed. The time in which a request waits for a connection does not count.
+  func isLate(at now: Duration) -> Bool {
+    guard let deadline, deadline <= now else { return false }
+    if attempt?.isBegun == false { lastMoved = now }
+    return self.deadline.map { $0 <= now } ?? false
+  }
+
+  /// Handles the task's deadline, which has passed.
+  func timedOut() {
+    let failure = HTTPError(.timedOut, "request")
+    guard let exchange, machine.isAttached, end.map({ engine.now < $0 }) ?? true, standsIn(exchange, for: failure)
+    else { return fail(failure) }
+    replaceAnswer(exchange)
+  }
+
+  // MARK: Paths
+
+  /// Handles the loss of some of the session's connections, perhaps with that of this task. Never called from within libcurl.
+  func connectionsLost(_ lost: [(socket: CInt, connection: Connection)]) {
+    guard machine.isAttached, let attempt, let peer = attempt.loses(lost) else { return }
+    peers = [peer]
+    guard options.retriesWhenReachable, mayRepeat(attempt) else { return fail(.lossOfPath(to: [peer], nil)) }
+    keptSource = attempt.source
+    handle(.connectionLost)
+  }
+
+  /// Returns the error of the task after an attempt has failed. Nil if it is repeated when there is a path.
+  private func failureOfPath(_ failure: HTTPError, of attempt: any Attempt) -> HTTPError? {
+    guard let path = engine.path else { return failure }
+    guard engine.asksKernel, let tried = attempt.peers else {
+      // Neither a path from another source nor a transport reports the state of single connections.
+      let waits = options.retriesWhenReachable && !path.hasPath && failure.kind.maySpeakOfPath
+      return waits && mayRepeat(attempt) ? nil : failure
+    }
+    switch failure.kind {
+    case .notResolved: peers = []
+    case _ where !tried.isEmpty: peers = tried
+    default: break
+    }
+    let isLost = attempt.hasLostConnection || !engine.hasPath(to: peers)
+    guard failure.kind.maySpeakOfPath, isLost else { return failure }
+    let waits = options.reachabilityTimeout != nil || engine.graceEnd > engine.now
+    guard mayRepeat(attempt), options.retriesWhenReachable || waits && attempt.hasSent == false else {
+      // A connection that was lost in the middle may have been ended by the server.
+      return failure.kind == .connectionLost ? failure : .lossOfPath(to: tried, failure)
+    }
+    return nil
+  }
+
+  /// Returns whether the request may be sent again. If it may have reached a server, repeating it must do no harm (RFC 9110,
+  /// section 9.2.2).
+  private func mayRepeat(_ attempt: any Attempt) -> Bool {
+    guard !attempt.hasAnswer, attempt.source?.rewind() ?? true else { return false }
+    return attempt.hasSent == false || chain.allowsRepetition
+  }
+
+  /// Whether there is a path for an attempt now.
+  var hasPath: Bool { mayUsePath && engine.hasPath(to: peers) }
+
+  /// Whether the options let the task use the path as it is.
+  private var mayUsePath: Bool { engine.path.map { options.allows($0) } ?? true }
+
+  /// The reason why the task can never begin; nil if there is none.
+  private var refusalOfPath: HTTPError? {
+    // A Unix socket needs no path.
+    guard options.restrictsPath, engine.path == nil, curl.settings.unixSocketPath == nil else { return nil }
+    return HTTPError(
+      .badConfiguration, "wait for a path",
+      message: "the options say which path the task may use; give the session a path, such as a NetworkMonitor")
+  }
+
+  /// The time until which the task waits for a path.
+  var pathWaitEnd: Duration {
+    if let patience = options.reachabilityTimeout { return engine.now + patience.asDelay }
+    return options.retriesWhenReachable ? engine.now + .seconds(60) : engine.graceEnd
+  }
+
+  /// Fails the task, because no path has come in time.
+  func pathWaitTimedOut() {
+    if !mayUsePath {
+      let medium = engine.path?.medium.map { "goes over \($0.rawValue)" } ?? "is not known"
+      return fail(
+        HTTPError(
+          .notReachable, "wait for a path",
+          message: "the path \(medium), and requiredMedia or allowsExpensivePath excludes it"))
+    }
+    if options.reachabilityTimeout != nil || options.retriesWhenReachable {
+      return fail(HTTPError(.notReachable, "wait for a path"))
+    }
+    fail(.lossOfPath(to: peers ?? [], nil))
+  }
+
+  /// Takes the addresses of the host that the attempt has asked for.
+  func lookedUp(_ answer: NameLookups.Answer) { if machine.isAttached { attempt?.lookedUp(answer) } }
+}
+
+// MARK: - From the attempts
+
+extension Transfer: AttemptDelegate {
+  var now: Duration { engine.now }
+  var isSuspended: Bool { machine.isSuspended }
+  var isAsking: Bool { machine.isAsking }
+  var isUndecided: Bool { if case .undecided = verdict { !machine.isAsking } else { false } }
+
+  func hasMoved() { lastMoved = engine.now }
+
+  func sent(_ count: Int64) {
+    progress.sent = count
+    guard count > 0 else { return }
+    hasMoved()
+    report()
+  }
+
+  func received(_ head: ResponseHead?) -> Bool {
+    do throws(HTTPError) {
+      guard let head else { throw Self.noHead }
+      try decide(on: head)
+      return true
+    } catch {
+      failure = error
+      return false
+    }
+  }
 
   func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
-    if case .undecided = attempt.verdict, !decide(on: reader.head) { return .refused }
-    if machine.isSuspended { return .paused }
-    switch attempt.verdict {
+    if machine.isSuspended || machine.isAsking { return .paused }
+    switch verdict {
     case .undecided: return .refused
-    case .asking: return .paused
     case .skipped, .replaced:
-      attempt.skipped += bytes.count
+      skipped += bytes.count
       unsafe exchange?.writer?.write(bytes)
-      return attempt.skipped <= Self.mostSkipped ? .taken : .refused
+      return skipped <= Self.mostSkipped ? .taken : .refused
     case .accepted:
       // libcurl 8.14 delivers the rest after a refusal.
       if failure != nil { return .refused }
-      guard let decoder = attempt.decoder else { return unsafe accept(bytes) }
-      return unsafe decode(bytes, decoder)
+      return unsafe accept(bytes)
     }
   }
 
-  private func decode(_ bytes: UnsafeRawBufferPointer, _ decoder: BodyDecoder) -> BodyAcceptance {
-    do throws(HTTPError) {
-      return try unsafe decoder.decode(bytes) { unsafe accept($0) }
-    } catch {
-      failure = error
-      return .refused
-    }
-  }
+  func lookUp(_ host: Authority) { engine.lookUp(host, for: self) }
 
-  private func accept(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
-    lastMoved = engine.now
-    let count = progress.received + Int64(bytes.count)
-    if let limit, count > limit {
-      failure = HTTPError(.responseTooLarge, "response", message: "more than \(limit) bytes")
-      return .refused
+  func uses(_ addresses: [IPAddress], of host: Authority) { engine.uses(addresses, of: host) }
+
+  func dropLookup() { engine.dropLookup(of: self) }
+
+  func ended(_ failure: HTTPError?) {
+    guard let attempt else { return }
+    if failure == nil, self.failure == nil {
+      if isUndecided { _ = received(attempt.head) }
+      endBody()
     }
-    do throws(HTTPError) {
-      let acceptance = try unsafe keep(bytes)
-      isStalled = acceptance == .paused
-      if acceptance == .taken {
-        unsafe exchange?.writer?.write(bytes)
-        progress.received = count
-        report()
+    let isSkipping =
+      switch verdict {
+      case .skipped, .replaced: true
+      case .undecided, .accepted: false
       }
-      return acceptance
-    } catch {
-      failure = error
-      return .refused
+    guard let failure, self.failure == nil, !isSkipping else { return conclude() }
+    failed(failure, attempt)
+  }
+}
+
+// MARK: - The cache
+
+/// The task looks into its session's cache before an attempt is sent, and stores the server's response.
+///
+/// For the machine, an attempt that the cache answers is like an attempt that is sent. While the cache looks, the machine is in the
+/// state in which somebody is asked.
+extension Transfer {
+  /// Returns whether the cache may have a response for which no path is needed. Interceptors may need a path.
+  private static func looksBeforeItWaits(_ plan: RequestPlan, _ engine: SessionEngine, _ adapts: Bool) -> Bool {
+    guard engine.cache != nil else { return false }
+    return plan.options.cachePolicy == .requiresCache || !adapts && CacheFreshness.mayBeAnswered(plan.request)
+  }
+
+  /// Asks the cache. The request is sent after the cache has answered, unless the answer can be used.
+  private func ask(_ cache: HTTPDiskCache) {
+    let hasBody = chain.body.map { $0.length != 0 } ?? false
+    let wasUseless = exchange?.isUseless ?? false
+    let exchange = CacheExchange(
+      cache, curl.settings.completed(chain.request), hasBody: hasBody, hasCredential: chain.credential != nil,
+      onCaching: options.onCaching)
+    self.exchange = exchange
+    guard !wasUseless, let url = exchange.beginLookup(options.cachePolicy) else { return goOn(with: exchange) }
+    lastMoved = engine.now
+    handle(.asked)
+    startClock()
+    cache.find(url, where: exchange.isWanted) { [handle = engine.handle, id, number = attempts] answer in
+      handle.run(id) { transfer in
+        guard transfer.attempts == number else { return }
+        transfer.exchange?.found(answer)
+        transfer.handle(.accepted)
+      }
     }
   }
 
-  /// The most bytes of the body, as it is delivered.
-  private var limit: Int64? {
-    guard sink == nil else { return options.maximumResponseBytes }
-    return min(options.maximumBytesInMemory, options.maximumResponseBytes ?? .max)
-  }
-
-  private func keep(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance {
-    if let sink { return try unsafe sink.write(bytes) }
-    if memory.isEmpty {
-      memory.reserveCapacity(max(bytes.count, Int(min(progress.totalToReceive ?? 0, Self.mostReserved))))
+  private func goOn(with exchange: CacheExchange) {
+    guard let fields = exchange.decide(options.cachePolicy) else { return deliver(exchange) }
+    if mustWaitForPath {
+      if exchange.standIn() { return deliver(exchange) }
+      // This does not count as an attempt, because nothing is sent.
+      attempts -= 1
+      if let earlier = earlierMetrics.popLast() { metrics = earlier }
+      forgetClock()
+      return handle(.attemptWentOffline)
     }
-    unsafe memory.append(contentsOf: bytes)
-    return .taken
+    var request = chain.request
+    for field in fields { request.headerFields[field.name] = field.value }
+    send(request)
   }
 
-  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
-    guard let source else { return .failed }
-    if machine.isSuspended { return .paused }
-    let left = progress.totalToSend.map { Int(clamping: $0 - progress.sent) } ?? room.count
-    // More bytes would be the connection's next request for the server.
-    if left == 0 { return .bytes(0) }
-    let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
-    guard case .bytes(let count) = supply else { return supply }
-    attempt.hasSupplied = true
-    if count > 0 {
-      lastMoved = engine.now
-      progress.sent += Int64(count)
-      report()
-    } else if progress.totalToSend != nil {
-      failure = HTTPError(
-        .cannotEncodeRequest, "send body", message: "it ends \(left) bytes before the length that was declared")
-      return .failed
+  private var mustWaitForPath: Bool {
+    guard engine.path != nil, options.waitsForPath else { return false }
+    return attempts == 1 ? !hasPath : !mayUsePath
+  }
+
+  /// Delivers the response of the cache, by an attempt that does not leave this machine.
+  private func deliver(_ exchange: CacheExchange) {
+    guard let delivery = exchange.delivery else { return }
+    if delivery.use == .hit || delivery.use == .miss { metrics = HTTPMetrics() }
+    isFromCache = true
+    carry(
+      chain.request, by: CachedTransport(response: delivery.response, answer: delivery.body),
+      length: delivery.body?.bodyCount)
+  }
+
+  private func standsIn(_ exchange: CacheExchange, for failure: HTTPError) -> Bool {
+    guard case .undecided = verdict, attempt?.hasAnswer != true, CacheExchange.standInKinds.contains(failure.kind)
+    else {
+      return false
     }
-    return supply
+    return exchange.standIn()
   }
 
-  func rewind() -> Bool {
-    progress.sent = 0
-    return source?.rewind() ?? false
+  /// Continues the attempt with the response of the cache. If that response is unusable, the next attempt does not look for it.
+  private func replaceAnswer(_ exchange: CacheExchange) {
+    release()
+    guard exchange.delivery != nil else { return handle(.attemptRedirected) }
+    let began = began
+    beginAttempt()
+    self.began = began
+    deliver(exchange)
+  }
+}
+
+// MARK: - Events
+
+/// The events of a task for the observers of its session. They are only made if there is an observer: see
+/// ``EventHub/isObserved``.
+extension Transfer {
+  func tell(_ kind: HTTPEvent.Kind) {
+    engine.events.tell(HTTPEvent(task: info, request: plan.request, date: Date(), kind: kind))
   }
 
-  func ended(_ code: CURLcode) {
-    guard let easy, failure != nil || !lookUp(after: code, of: easy) else { return }
-    keepMetrics(of: easy)
-    if code == CURLE_OK, case .undecided = attempt.verdict { _ = decide(on: reader.head) }
-    if code == CURLE_OK { endBody() }
-    if code != CURLE_OK, failure == nil, !attempt.verdict.isSkipped {
-      let failure =
-        source?.failure
-        ?? easy.failure(code, hasAnswer: attempt.hasAnswer, from: curl.settings.localEndpoint)
-      return attemptFailed(failure, of: easy)
+  /// Returns what sends an event after the response was serialized elsewhere.
+  private func observeSerialization() -> @Sendable (Result<any Sendable, HTTPError>, Duration) -> Void {
+    { [handle = engine.handle, info, plan] result, duration in
+      let event = HTTPEvent(task: info, request: plan.request, date: Date(), kind: .serialized(result, after: duration))
+      handle.run { $0.events.tell(event) }
     }
-    conclude()
   }
 
-  /// Handles the result of an attempt: a response, a redirect or a failure.
-  func conclude() {
-    if let exchange, case .replaced = attempt.verdict, failure == nil { return replaceAnswer(exchange) }
-    var event = TransferMachine.Event.attemptEnded
-    if case .skipped(let next) = attempt.verdict, failure == nil {
-      if engine.events.isObserved { tell(.redirected(next)) }
-      chain = chain.following(next)
-      event = .attemptRedirected
+  /// Called before the machine gets the event.
+  private func tell(of event: TransferMachine.Event) {
+    switch (event, machine.phase) {
+    case (.suspended, .running(let attempt)) where !attempt.isSuspended: tell(.suspended)
+    case (.suspended, .waiting), (.suspended, .delayed): tell(.suspended)
+    case (.resumed, .running(let attempt)) where attempt.isSuspended: tell(.resumed)
+    case (.resumed, .suspended) where attempts > 0: tell(.resumed)
+    default: break
     }
-    let mayRepeat = failure != nil && machine.adapts && keepSource()
-    giveBack()
-    end(event, mayRepeat: mayRepeat)
-  }
-
-  /// Ends an attempt that libcurl has finished.
-  func end(_ event: TransferMachine.Event, mayRepeat: Bool = true) {
-    guard event == .attemptEnded, let failure, mayRepeat, askAboutRetry(after: failure) else { return handle(event) }
-  }
-
-  /// Keeps the body for the next attempt.
-  ///
-  /// - Returns: False if the part of the body that was sent cannot be made again.
-  func keepSource() -> Bool {
-    guard let source else { return true }
-    keptSource = source.rewind() ? source : nil
-    return keptSource != nil
-  }
-
-  /// Handles a failed attempt. Never called from within libcurl.
-  func attemptFailed(_ failure: HTTPError, of easy: CurlEasy) {
-    if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
-    self.failure = failureOfPath(failure, of: easy)
-    let mayRepeat = self.failure == nil || machine.adapts && keepSource()
-    if self.failure == nil {
-      keptSource = source
-      if !hasSent(easy) { forgetClock() }
-    }
-    giveBack()
-    end(self.failure == nil ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
-  }
-
-  /// Ends the body, which is complete. An earlier failure is kept.
-  func endBody() {
-    guard failure == nil else { return }
-    do throws(HTTPError) { try attempt.decoder?.end() } catch { failure = error }
-    if failure == nil { exchange?.writer?.finish() }
   }
 }

@@ -124,6 +124,9 @@ struct TransferMachine {
     }
   }
 
+  /// Whether somebody decides about the request, a redirect, a challenge or a failure, or the cache looks.
+  var isAsking: Bool { if case .running(let attempt) = phase { attempt.isAsking } else { false } }
+
   /// Whether libcurl has the attempt.
   var isAttached: Bool { if case .running(let attempt) = phase { attempt.end == nil } else { false } }
 

@@ -52,3 +52,11 @@ extension NetworkMonitor: PathSource {
     onChangeImmediately(initial: false) { _ in body() }
   }
 }
+
+extension HTTPTaskOptions {
+  /// Returns whether a task with these options may use a path as it is.
+  func allows(_ path: any PathSource) -> Bool {
+    if let required = requiredMedia, !(path.medium.map { required.contains($0) } ?? false) { return false }
+    return allowsExpensivePath || path.isExpensive == false
+  }
+}

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import HTTPTypes
+import Netwatch
 
 /// The failure of a request: its kind, the operation that failed, and the error number of the library or the system.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
@@ -155,5 +156,27 @@ extension HTTPError {
   init(file path: String, _ operation: String) {
     let code = errno
     self.init(.fileFailed, "\(operation) \(path)", code: code, message: unsafe String(cString: strerror(code)))
+  }
+}
+
+extension HTTPError {
+  /// Creates the error of a request whose path is lost.
+  ///
+  /// - Parameters:
+  ///   - peers: The addresses of the server, or of its proxy, that were tried.
+  ///   - failure: The error of the attempt; nil if there is none.
+  static func lossOfPath(to peers: [IPAddress], _ failure: HTTPError?) -> HTTPError {
+    let peers = peers.map(\.description).joined(separator: ", ")
+    return HTTPError(
+      .pathLost, "request", code: failure?.code ?? 0,
+      message: peers.isEmpty ? "there is no path to the internet" : "there is no path to \(peers)",
+      underlying: failure)
+  }
+}
+
+extension HTTPError.Kind {
+  /// Whether a lost path can cause this kind of failure.
+  var maySpeakOfPath: Bool {
+    [.notResolved, .cannotConnect, .connectionLost, .timedOut, .secureConnectionFailed].contains(self)
   }
 }

@@ -31,3 +31,33 @@ extension RequestInterceptor {
   /// Leaves the decision to the next interceptor.
   public func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision { .next }
 }
+
+extension [any RequestInterceptor] {
+  /// The decision of an interceptor, and its index in the list. If none of them decides, it is `next`.
+  typealias Answer = (decision: RetryDecision, interceptor: Int)
+
+  /// Asks each interceptor for the request of an attempt.
+  func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) async -> Result<HTTPRequest, HTTPError> {
+    do throws(HTTPError) {
+      var request = request
+      for interceptor in self { request = try await interceptor.adapt(request, for: task) }
+      return .success(request)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Asks one interceptor after the other what follows a failed attempt.
+  ///
+  /// - Parameter retries: The number of attempts that each has asked for, by its index.
+  func retry(_ failure: HTTPFailedAttempt, after retries: [Int: Int]) async -> Answer {
+    for (index, interceptor) in enumerated() {
+      var failure = failure
+      failure.retries = retries[index] ?? 0
+      let decision = await interceptor.retry(failure)
+      if case .next = decision { continue }
+      return (decision, index)
+    }
+    return (.next, 0)
+  }
+}

@@ -1,0 +1,286 @@
+import CLibCurl
+import HTTPTypes
+import Netwatch
+
+/// An attempt that libcurl makes.
+///
+/// When libcurl needs the addresses of a name, the attempt takes the handle back, has the name looked up, and gives libcurl the
+/// handle again with the addresses. libcurl's own lookups would hold up the session's thread when a request is cancelled.
+final class CurlAttempt: Attempt {
+  /// The most lookups. After them, libcurl looks names up itself, because it does not accept the addresses that it is given.
+  private static let mostLookups = 8
+
+  private unowned let delegate: any AttemptDelegate
+  private let curl: CurlMulti
+  private let easy: CurlEasy
+  private let request: HTTPRequest
+  private let body: HTTPBody?
+  private let credential: HTTPCredential?
+  /// Whether the request may be sent twice.
+  private let allowsRepetition: Bool
+  private let began: Duration
+  private var reader = HeadReader()
+  /// Whether the handle was given back.
+  private var isOver = false
+  private var lastMetrics: HTTPMetrics?
+
+  let source: (any BodySource)?
+  private(set) var isBegun = false
+  private(set) var hasAnswer = false
+  /// The number of bytes of the body that were sent.
+  private var sent: Int64 = 0
+  /// Whether libcurl has taken a part of the body, or its end.
+  private var hasSupplied = false
+  /// Whether the request was sent before libcurl got the handle again, for a name lookup. libcurl then counts from zero.
+  private var wasSent = false
+  private var hasLostAny = false
+
+  // MARK: Names
+
+  /// The number of name lookups.
+  private var lookups = 0
+  /// Whether libcurl was about to look a name up.
+  private var isLookupDue = false
+  /// Whether libcurl makes the next lookup itself, because there is nothing to look up, or because libcurl cannot be given the
+  /// addresses.
+  private var isLeftToLibrary = false
+  /// The host whose addresses are being looked up.
+  private var host: Authority?
+  /// The time from the beginning until libcurl has got the handle last.
+  private var lookupDuration = Duration.zero
+
+  /// - Parameters:
+  ///   - source: The bytes of the body; nil for none.
+  ///   - allowsRepetition: Whether the request may be sent twice.
+  /// - Throws: The error that leaves no handle.
+  init(
+    _ request: HTTPRequest, _ body: HTTPBody?, _ source: (any BodySource)?, _ credential: HTTPCredential?,
+    allowsRepetition: Bool, by curl: CurlMulti, for delegate: any AttemptDelegate
+  ) throws(HTTPError) {
+    self.request = request
+    self.body = body
+    self.source = source
+    self.credential = credential
+    self.allowsRepetition = allowsRepetition
+    self.curl = curl
+    self.delegate = delegate
+    began = delegate.now
+    easy = try curl.takeEasy()
+  }
+
+  deinit { giveBack() }
+
+  // MARK: State
+
+  var head: ResponseHead? { reader.head }
+  var trailers: HTTPFields? { reader.trailers }
+  var hasSent: Bool? { wasSent || easy.hasSent }
+  var peers: [IPAddress]? { easy.opened.map(\.peer.address) }
+  var hasLostConnection: Bool { hasLostAny && easy.connection == nil }
+
+  var metrics: HTTPMetrics { lastMetrics ?? easy.metrics(after: lookupDuration) }
+
+  private var hasBody: Bool { body.map { $0.length != 0 } ?? false }
+
+  // MARK: From the transfer
+
+  func start() throws(HTTPError) {
+    try CurlRequest(request: request, body: body, credential: credential).apply(to: easy, of: curl, for: self)
+    try curl.add(easy)
+  }
+
+  func pause() { easy.pause(true) }
+
+  func proceed() {
+    guard !easy.pause(false) else { return }
+    curl.remove(easy)
+    ended(CURLE_WRITE_ERROR)
+  }
+
+  func cancel() {
+    guard !isOver else { return }
+    if host != nil { delegate.dropLookup() }
+    lastMetrics = metrics
+    curl.remove(easy)
+    giveBack()
+  }
+
+  private func giveBack() {
+    if !isOver { curl.giveBack(easy) }
+    isOver = true
+  }
+
+  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> IPAddress? {
+    if let own = easy.connection { return lost.contains { $0.connection.hasEnds(of: own) } ? own.peer : nil }
+    // libcurl tries the server's next address if this one fails.
+    if easy.opened.contains(where: { own in lost.contains { $0.socket == own.socket } }) { hasLostAny = true }
+    return nil
+  }
+
+  // MARK: Names
+
+  /// Has a name looked up after libcurl has ended for want of its addresses.
+  ///
+  /// - Returns: Whether the attempt goes on.
+  private func lookUp(after code: CURLcode) -> Bool {
+    guard isLookupDue else { return false }
+    isLookupDue = false
+    guard code != CURLE_OK else { return false }
+    lookups += 1
+    if easy.hasSent, !easy.isRejected { wasSent = true }
+    if let host = missingHost(code), !NameLookups.isKnown(host.host) {
+      self.host = host
+      delegate.lookUp(host)
+    } else {
+      letLibraryLookUp()
+    }
+    return true
+  }
+
+  /// The server, and its proxy if one may be used.
+  private var hosts: [Authority] {
+    guard let url = curl.url(of: request) else { return [] }
+    return [url.server, curl.settings.proxies.proxy(isSecure: url.isSecure)].compactMap(\.self)
+  }
+
+  /// Returns the host whose address libcurl lacks. With a SOCKS proxy, the client may need the server's address after the
+  /// address of the proxy.
+  private func missingHost(_ code: CURLcode) -> Authority? {
+    guard let url = curl.url(of: request) else { return nil }
+    guard let proxy = curl.settings.proxies.proxy(isSecure: url.isSecure) else { return url.server }
+    if code == CURLE_COULDNT_RESOLVE_PROXY { return proxy }
+    guard easy.opened.isEmpty else { return url.server }
+    guard code == CURLE_COULDNT_RESOLVE_HOST else { return proxy }
+    // A server among the exceptions is reached without the proxy, so it comes second.
+    return CurlLibrary.tellsProxyFromHost || lookups > 1 ? url.server : proxy
+  }
+
+  func lookedUp(_ answer: NameLookups.Answer) {
+    guard let host = host.take(), !isOver else { return }
+    switch answer {
+    case .success(let addresses) where addresses.isEmpty: letLibraryLookUp()
+    case .success(let addresses):
+      delegate.uses(addresses, of: host)
+      easy.repeatAttempt(with: addresses, of: host)
+      giveLibrary()
+    case .failure(let failure): end(failure)
+    }
+  }
+
+  private func letLibraryLookUp() {
+    isLeftToLibrary = true
+    easy.repeatAttempt()
+    giveLibrary()
+  }
+
+  private func giveLibrary() {
+    lookupDuration = max(delegate.now - began, .zero)
+    do throws(HTTPError) {
+      if let refusal = easy.refusal { throw refusal }
+      try curl.add(easy)
+    } catch {
+      return end(error)
+    }
+    delegate.hasMoved()
+  }
+
+  private func end(_ failure: HTTPError?) {
+    lastMetrics = metrics
+    delegate.ended(failure)
+  }
+}
+
+extension CurlAttempt: CurlDelegate {
+  func hasBegun() {
+    isBegun = true
+    delegate.hasMoved()
+  }
+
+  func takesLookup() -> Bool {
+    hasBegun()
+    if isLeftToLibrary {
+      isLeftToLibrary = false
+      return false
+    }
+    guard lookups < Self.mostLookups, hosts.contains(where: { !NameLookups.isKnown($0.host) }) else { return false }
+    isLookupDue = true
+    return true
+  }
+
+  func maySend() -> Bool {
+    hasBegun()
+    guard allowsRepetition || maySendOnce() else { return false }
+    curl.holdCookies()
+    return true
+  }
+
+  /// Returns whether libcurl may send a request now that must not be sent twice. By itself, libcurl sends any request again if
+  /// its reused connection ended before a response. The server may already have done what a POST asks for. It has not if it has
+  /// got nothing of the body, or if it has reported so.
+  private func maySendOnce() -> Bool {
+    let isFirst = hasSent == false || hasAnswer || hasBody && !hasSupplied
+    guard isFirst || easy.isRejected else {
+      refuse(
+        HTTPError(
+          .connectionLost, "request",
+          message: "the connection has ended before an answer, and a \(request.method.rawValue) is not sent twice"))
+      return false
+    }
+    hasAnswer = false
+    wasSent = false
+    easy.listenForRejection()
+    return true
+  }
+
+  func received(headLine line: UnsafeRawBufferPointer) -> Bool {
+    delegate.hasMoved()
+    hasAnswer = true
+    if let flaw = unsafe delegate.isUndecided ? reader.append(line) : reader.append(trailer: line) {
+      refuse(HTTPError(.connectionLost, "response", message: flaw))
+      return false
+    }
+    guard delegate.isUndecided, let head = reader.head else { return true }
+    // libcurl may be able to answer a 401 itself. Its body must not be seen then.
+    return head.code == HTTPResponse.Status.unauthorized.code || delegate.received(head)
+  }
+
+  func refuse(_ failure: HTTPError) { delegate.failure = failure }
+
+  func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
+    if delegate.isUndecided, !delegate.received(reader.head) { return .refused }
+    return unsafe delegate.received(body: bytes)
+  }
+
+  func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
+    guard let source else { return .failed }
+    if delegate.isSuspended { return .paused }
+    let left = body?.length.map { Int(clamping: $0 - sent) } ?? room.count
+    // More bytes would be the connection's next request for the server.
+    if left == 0 { return .bytes(0) }
+    let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
+    guard case .bytes(let count) = supply else { return supply }
+    hasSupplied = true
+    if count > 0 {
+      sent += Int64(count)
+      delegate.sent(sent)
+    } else if body?.length != nil {
+      refuse(
+        HTTPError(
+          .cannotEncodeRequest, "send body", message: "it ends \(left) bytes before the length that was declared"))
+      return .failed
+    }
+    return supply
+  }
+
+  func rewind() -> Bool {
+    sent = 0
+    delegate.sent(0)
+    return source?.rewind() ?? false
+  }
+
+  func ended(_ code: CURLcode) {
+    guard delegate.failure != nil || !lookUp(after: code) else { return }
+    if code == CURLE_OK || delegate.failure != nil { return end(nil) }
+    end(source?.failure ?? easy.failure(code, hasAnswer: hasAnswer, from: curl.settings.localEndpoint))
+  }
+}
