@@ -9,7 +9,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct FaultTests {
   private let session: HTTPSessionManager
 
-  init() throws { session = try HTTPSessionManager() }
+  private let clock = ManualClock()
+
+  init() throws { session = try HTTPSessionManager(threads: HTTPThreads(by: clock)) }
 
   private func fail(
     _ options: HTTPTaskOptions = .init(), _ script: @escaping @Sendable (ServerConnection) -> Void
@@ -115,24 +117,34 @@ import Testing
 
   @Test func `a server that says nothing for too long`() async throws {
     var options = HTTPTaskOptions()
-    options.timeout = .milliseconds(300)
-    #expect(try await fail(options) { $0.waitForEnd() }?.kind == .timedOut)
+    options.timeout = .seconds(30)
+    let error = try await fail(options) { [clock] connection in
+      clock.advance(by: .seconds(30))
+      connection.waitForEnd()
+    }
+    #expect(error?.kind == .timedOut)
   }
 
   @Test func `a server that drips takes too long only in total`() async throws {
     var options = HTTPTaskOptions()
     options.timeout = .seconds(30)
-    options.totalTimeout = .milliseconds(500)
+    options.totalTimeout = .seconds(300)
+    let drips = Box(0)
     // Each drip is heard before the next one comes.
     let heard = DispatchSemaphore(value: 0)
     (options.progressInterval, options.executor) = (.zero, .immediate)
     options.onProgress = { _ in heard.signal() }
-    let error = try await fail(options) { connection in
+    let error = try await fail(options) { [clock] connection in
       connection.write("HTTP/1.1 200 OK\r\n\r\n")
-      while connection.write(".") { heard.wait() }
+      while connection.write(".") {
+        heard.wait()
+        drips.change { $0 += 1 }
+        clock.advance(by: .seconds(29))
+      }
     }
     heard.signal()
     #expect(error?.kind == .timedOut)
+    #expect(drips.now > 10)
   }
 
   @Test func `a body that waits for an answer to a challenge is refused if it is too long`() async throws {
@@ -162,13 +174,11 @@ import Testing
     try await eventually(heads.now) { $0 == 1 }
     task.suspend()
     try await eventually(task.state) { $0 == .suspended }
-    // A request that has begun later, and is not suspended, has no time any more.
-    let later = await #expect(throws: HTTPError.self) {
-      try await session.data(for: HTTPRequest(.get, to: server.url), options: options)
-    }
-    #expect(later?.kind == .timedOut)
+    await session.pass(.seconds(1_000), on: clock)
     #expect(kinds.now.isEmpty)
     task.resume()
+    try await eventually(task.state) { $0 == .running }
+    await session.pass(.seconds(2), on: clock)
     #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.timedOut])
   }
 

@@ -52,11 +52,14 @@ extension HTTPField.Name {
   }
 
   private func session(
-    _ server: ScriptedServer, observer: (any RequestObserver)? = nil, _ interceptors: any RequestInterceptor...
+    _ server: ScriptedServer, observer: (any RequestObserver)? = nil, by clock: ManualClock? = nil,
+    _ interceptors: any RequestInterceptor...
   ) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()
     configuration.interceptors = interceptors
-    return try HTTPSessionManager(baseURL: server.url, configuration: configuration, observer: observer)
+    return try HTTPSessionManager(
+      baseURL: server.url, configuration: configuration, observer: observer,
+      threads: clock.map { try HTTPThreads(by: $0) })
   }
 
   private func fields(_ name: String) -> [String] {
@@ -189,13 +192,30 @@ extension HTTPField.Name {
     #expect(try await eventually(result.now) { $0 != nil } == .cancelled)
   }
 
-  @Test func `the time for the whole task counts while an interceptor thinks`() async throws {
+  @Test(arguments: [Duration?.none, .seconds(999)])
+  func `another attempt follows after its delay, unless the time for the whole task is over`(limit: Duration?)
+    async throws
+  {
+    let clock = ManualClock()
     let session = try session(
-      server([answer("500 No")]), Marker(name: "a") { _ in .retry(after: .seconds(1_000)) })
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: "x", options: .with { $0.totalTimeout = .milliseconds(100) })
+      server([answer("500 No"), answer("200 OK")]), by: clock,
+      Marker(name: "a") { _ in .retry(after: .seconds(1_000)) })
+    let result = Box<Result<HTTPReply<Data>, HTTPError>?>(nil)
+    let task = session.dataTask("x", options: .with { $0.totalTimeout = limit }) { reply in
+      result.change { $0 = reply }
     }
-    #expect(error?.kind == .timedOut)
+    task.resume()
+    try await eventually(task.state) { $0 == .waiting }
+    await session.pass(.seconds(998), on: clock)
+    #expect(task.state == .waiting)
+    await session.pass(.seconds(1), on: clock)
+    if limit == nil { #expect(task.state == .waiting) }
+    await session.pass(.seconds(1), on: clock)
+    switch try await eventually(result.now, { $0 != nil }) {
+    case .success(let reply): #expect(limit == nil && reply.response.status == .ok)
+    case .failure(let error): #expect(limit != nil && error.kind == .timedOut)
+    case nil: break
+    }
   }
 
   // MARK: Retries

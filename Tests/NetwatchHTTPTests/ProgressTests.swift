@@ -41,7 +41,7 @@ import Testing
       calls.change { $0.append(progress.received) }
       if progress.received == 1 { for step in 2...9 { queue.now?.report(Self.progress(Int64(step))) } }
     }
-    queue.change { $0 = CallbackQueue(options) }
+    queue.change { $0 = CallbackQueue(options, now: { .zero }) }
     queue.now?.report(Self.progress(1))
     #expect(jobs.now.count == 1)
     jobs.now[0]()

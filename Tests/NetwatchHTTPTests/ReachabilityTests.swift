@@ -203,13 +203,19 @@ import Testing
   }
 
   @Test func `a task stops waiting for a path after its reachability timeout`() async throws {
-    let session = try session(ScriptedPath(false))
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(
-        for: HTTPRequest(.get, to: session.url(for: "method")),
-        options: options { $0.reachabilityTimeout = .milliseconds(50) })
+    let clock = ManualClock()
+    let session = try HTTPSessionManager(
+      baseURL: server.url, observer: observer, path: ScriptedPath(false), threads: HTTPThreads(by: clock))
+    let kinds = Box<[HTTPError.Kind]>([])
+    let task = session.dataTask("method", options: options { $0.reachabilityTimeout = .seconds(50) }) { result in
+      if case .failure(let error) = result { kinds.change { $0.append(error.kind) } }
     }
-    #expect(error?.kind == .notReachable)
+    task.resume()
+    try await eventually(task.state) { $0 == .waiting }
+    await session.pass(.seconds(49), on: clock)
+    #expect(task.state == .waiting)
+    await session.pass(.seconds(1), on: clock)
+    #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.notReachable])
     #expect(observer.all.isEmpty)
   }
 

@@ -19,20 +19,12 @@ import Testing
     }
   }
 
-  /// Returns when a timeout of requests that have begun before has certainly passed: a later request, to another host, has had none
-  /// of its answer for as long.
-  private func pass(_ timeout: Duration, in session: HTTPSessionManager, _ server: ScriptedServer) async throws {
-    let marker = try HTTPRequest(.get, to: #require(URL(string: "http://localhost:\(server.port)/mute")))
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: marker, options: Self.options(timeout))
-    }
-    #expect(error?.kind == .timedOut)
-  }
+  private let clock = ManualClock()
 
   private func session(connections: Int) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()
     configuration.maximumConnectionsPerHost = connections
-    return try HTTPSessionManager(configuration: configuration)
+    return try HTTPSessionManager(configuration: configuration, threads: HTTPThreads(by: clock))
   }
 
   private static func options(_ timeout: Duration?, total: Duration? = nil) -> HTTPTaskOptions {
@@ -56,7 +48,7 @@ import Testing
         results.change { $0.append(result.map(\.value)) }
       }.resume()
     }
-    try await pass(timeout, in: session, server)
+    await session.pass(timeout, on: clock)
     #expect(results.now.isEmpty)
     gate.open()
     #expect(try await first.value == Data("0".utf8))
@@ -65,7 +57,7 @@ import Testing
   }
 
   @Test func `a request that has waited for a connection has its time from then on`() async throws {
-    let (gate, heads, timeout) = (Gate(), Box<[String]>([]), Duration.milliseconds(200))
+    let (gate, heads, timeout) = (Gate(), Box<[String]>([]), Duration.seconds(60))
     let server = try Self.server(gate, heads)
     defer { server.stop() }
     let session = try session(connections: 1)
@@ -78,13 +70,16 @@ import Testing
     session.dataTask(mute, options: Self.options(timeout)) { result in
       kinds.change { if case .failure(let error) = result { $0.append(error.kind) } else { $0.append(nil) } }
     }.resume()
-    try await pass(timeout, in: session, server)
+    await session.pass(timeout, on: clock)
     #expect(kinds.now.isEmpty)
     gate.open()
     #expect(try await first.value.response.status == .ok)
+    // It is sent, and not given up when its turn comes.
+    try await eventually(heads.now.count { $0.hasPrefix("GET /mute") }) { $0 == 1 }
+    await session.pass(timeout - .milliseconds(1), on: clock)
+    #expect(kinds.now.isEmpty)
+    await session.pass(.milliseconds(1), on: clock)
     #expect(try await eventually(kinds.now) { !$0.isEmpty } == [.timedOut])
-    // It was sent, and not given up when its turn came.
-    #expect(heads.now.count { $0.hasPrefix("GET /mute") } == 2)
   }
 
   @Test func `the total time runs while a request waits for a connection`() async throws {
@@ -95,9 +90,10 @@ import Testing
     let mute = try HTTPRequest(.get, to: server.url.appending(path: "mute"))
     let first = Task { try await session.data(for: mute, options: Self.options(nil)) }
     try await eventually(heads.now.count) { $0 == 1 }
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: mute, options: Self.options(nil, total: .milliseconds(300)))
-    }
+    let second = Task { try await session.data(for: mute, options: Self.options(nil, total: .seconds(60))) }
+    try await eventually(await session.tasks().count) { $0 == 2 }
+    await session.pass(.seconds(60), on: clock)
+    let error = await #expect(throws: HTTPError.self) { try await second.value }
     #expect(error?.kind == .timedOut)
     #expect(heads.now.count == 1)
     first.cancel()
@@ -117,7 +113,7 @@ import Testing
     session.uploadTask(try HTTPRequest(.post, to: server.url), from: body, options: options) { reply in
       result.change { $0 = reply }
     }.resume()
-    try await pass(.milliseconds(50), in: session, server)
+    await session.pass(.seconds(50 * 365 * 86_400), on: clock)
     gate.open()
     #expect(try await eventually(result.now) { $0 != nil }?.get().value == Data("0".utf8))
   }

@@ -11,12 +11,14 @@ import Testing
   private struct User: Codable, Sendable, Equatable { var name: String }
 
   private func session(
-    _ transport: any HTTPTransport, observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil
+    _ transport: any HTTPTransport, observer: (any RequestObserver)? = nil, path: (any PathSource)? = nil,
+    by clock: ManualClock? = nil
   ) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()
     configuration.transport = transport
     return try HTTPSessionManager(
-      baseURL: URL(string: "https://api.example.org/v1"), configuration: configuration, observer: observer, path: path)
+      baseURL: URL(string: "https://api.example.org/v1"), configuration: configuration, observer: observer, path: path,
+      threads: clock.map { try HTTPThreads(by: $0) })
   }
 
   @Test func `an app is tested without a server`() async throws {
@@ -110,11 +112,13 @@ import Testing
       isEnded.change { $0 = true }
       return HTTPTransportAnswer()
     }
-    let session = try session(server)
+    let clock = ManualClock()
+    let session = try session(server, by: clock)
     #expect(await #expect(throws: HTTPError.self) { try await session.data(for: "broken") }?.kind == .connectionLost)
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: "x", options: .with { $0.timeout = .milliseconds(20) })
-    }
+    let late = Task { try await session.data(for: "x", options: .with { $0.timeout = .seconds(20) }) }
+    try await eventually(server.requests.count) { $0 == 2 }
+    await session.pass(.seconds(20), on: clock)
+    let error = await #expect(throws: HTTPError.self) { try await late.value }
     #expect(error?.kind == .timedOut)
     try await eventually(isEnded.now) { $0 }
     isEnded.change { $0 = false }

@@ -31,7 +31,7 @@ import NetwatchEventLoop
   /// The timer for `deadline`. It may be early, because it is not moved each time libcurl asks for a later time.
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in
     // An early timer is set again by `fireDue`.
-    if let deadline, deadline <= KernelClock.monotonic.now {
+    if let deadline, deadline <= loop.now {
       self.deadline = nil
       actOnTime()
     }
@@ -182,7 +182,7 @@ import NetwatchEventLoop
 
   private func wait(_ milliseconds: Int) {
     isDue = milliseconds == 0
-    deadline = milliseconds > 0 ? KernelClock.monotonic.now + .milliseconds(milliseconds) : nil
+    deadline = milliseconds > 0 ? loop.now + .milliseconds(milliseconds) : nil
   }
 
   private func act(on socket: CInt, _ readiness: EventLoop.Readiness) {
@@ -214,7 +214,7 @@ import NetwatchEventLoop
       acts += 1
     }
     // libcurl 8.14 is due again and again while a transfer over HTTP/2 is paused. What resumes it comes with another turn.
-    if isDue { deadline = KernelClock.monotonic.now }
+    if isDue { deadline = loop.now }
     if let deadline, timer.deadline.map({ deadline < $0 }) ?? true { timer.set(at: deadline) }
   }
 

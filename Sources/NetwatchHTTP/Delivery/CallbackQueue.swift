@@ -25,8 +25,8 @@ final class CallbackQueue: Sendable {
   private let interval: Duration
   private let now: @Sendable () -> Duration
 
-  /// - Parameter now: A monotonic clock. Default: the kernel's.
-  init(_ options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration = { KernelClock.monotonic.now }) {
+  /// - Parameter now: A monotonic clock.
+  init(_ options: HTTPTaskOptions, now: @escaping @Sendable () -> Duration) {
     execute = options.executor.run
     onProgress = options.onProgress
     interval = options.progressInterval.asDelay

@@ -30,7 +30,7 @@ final class DownloadCore: Sendable {
   ) {
     self.session = session
     self.plan = plan
-    callbacks = CallbackQueue(plan.options)
+    callbacks = session.callbacks(plan.options)
     state = Lock(
       State(
         machine: ResumeMachine(url: plan.request.urlText ?? ""), hold: session.pending.hold(), completion: completion))

@@ -74,7 +74,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     self.options = session.configuration.taskOptions.merged(with: options)
     self.now = now
     owner = CacheOwner(session, self.options)
-    callbacks = CallbackQueue(self.options)
+    callbacks = session.callbacks(self.options)
     state = Lock(State(machine: DownloaderMachine(limit: limit, order: order)))
   }
 

@@ -14,6 +14,8 @@ final class EngineGroup: Sendable {
   let firstID = UInt64.random(in: 0...UInt64.max)
   let pending: PendingCompletions
   private let observer: (any RequestObserver)?
+  /// Returns the time of the engines' clock.
+  let now: @Sendable () -> Duration
   private let count = Atomic<UInt64>(0)
   /// The loads of the engines; nil for a single engine.
   private let loads: EngineLoads?
@@ -51,6 +53,7 @@ final class EngineGroup: Sendable {
     self.pending = pending
     self.loads = loads
     self.observer = observer
+    now = { [clock = threads?.clock] in clock?.time ?? KernelClock.monotonic.now }
   }
 
   // MARK: Requests

@@ -6,10 +6,11 @@ final class EngineThread: Sendable {
   private let loop: LoopHandle
   private let engines: LoopConfined<Engines>
 
+  /// - Parameter clock: The clock of deadlines, delays and progress; nil for the kernel's monotonic clock.
   /// - Throws: `other`, with the error that prevents the start of the thread.
-  init() throws(HTTPError) {
+  init(by clock: (any LoopClock)? = nil) throws(HTTPError) {
     do {
-      (loop, engines) = try EventLoop.startInBackground(name: "netwatch-http") { loop in
+      (loop, engines) = try EventLoop.startInBackground(name: "netwatch-http", by: clock) { loop in
         (loop.handle, LoopConfined(Engines(on: loop), on: loop))
       }
     } catch {

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// Threads on which sessions make their requests. Use them for sessions that share a thread, or for a session that uses
 /// several.
@@ -24,6 +25,8 @@ public final class HTTPThreads: Sendable {
   /// The number of threads.
   public var count: Int { threads.count }
   private let threads: [EngineThread]
+  /// The clock of the threads; nil for the kernel's monotonic clock.
+  let clock: (any LoopClock)?
   /// The number of sessions that were given threads, modulo the number of threads.
   private let sessions = Lock(0)
 
@@ -31,13 +34,18 @@ public final class HTTPThreads: Sendable {
   ///
   /// - Parameter count: The number of threads, from 1 to 64. Default: 1.
   /// - Throws: `badConfiguration` for another number, or the error that prevents the start of a thread.
-  public init(count: Int = 1) throws(HTTPError) {
+  public convenience init(count: Int = 1) throws(HTTPError) { try self.init(count: count, by: nil) }
+
+  /// - Parameter clock: The clock of deadlines, delays and progress; nil for the kernel's monotonic clock. libcurl's own timers,
+  ///   such as that of the next address, also go by it.
+  init(count: Int = 1, by clock: (any LoopClock)?) throws(HTTPError) {
+    self.clock = clock
     guard 1...64 ~= count else {
       throw HTTPError(
         .badConfiguration, "start threads", message: "\(count) is no number of threads; write 1 to 64")
     }
     var threads: [EngineThread] = []
-    for _ in 0..<count { threads.append(try EngineThread()) }
+    for _ in 0..<count { threads.append(try EngineThread(by: clock)) }
     self.threads = threads
   }
 

@@ -68,7 +68,6 @@ final class SessionEngine {
   private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration)] = []
   private let overrides: AddressOverrides
   private var isClosing = false
-  private var turnTime: Duration?
   /// The transfers that ended in this turn of the loop. They are delivered at its end, because a completion may begin and cancel
   /// others.
   private var finished: [Transfer] = []
@@ -99,19 +98,13 @@ final class SessionEngine {
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
   }
 
-  /// The current time, which stays constant during a turn of the loop.
-  var now: Duration {
-    if let turnTime { return turnTime }
-    let now = KernelClock.monotonic.now
-    turnTime = now
-    return now
-  }
+  /// The current time of the loop's clock.
+  var now: Duration { loop.now }
 
   /// Ends a turn of the loop: all events that were ready at once have been handled.
   func turnEnded() {
     curl?.fireDue()
     deliver()
-    turnTime = nil
     if isClosing, transfers.isEmpty { shutDown() }
   }
 
@@ -226,7 +219,6 @@ final class SessionEngine {
   }
 
   private func lookAtDeadlines() {
-    turnTime = nil
     let now = now
     for transfer in transfers.values {
       if transfer.isLate(at: now) {
@@ -303,7 +295,6 @@ final class SessionEngine {
 
   /// The tasks come first, because libcurl would take the end of a connection for the end of a body without a length.
   private func lose(_ lost: [(socket: CInt, Connection)]) {
-    turnTime = nil
     curl?.forget(namesInUse.map(\.host))
     namesInUse = []
     for transfer in transfers.values { transfer.connectionsLost(lost) }

@@ -45,7 +45,7 @@ final class EventSource: Sendable {
     self.session = session
     let taskOptions = plan.options
     onStateChange = options.onStateChange
-    callbacks = CallbackQueue(taskOptions)
+    callbacks = session.callbacks(taskOptions)
     let settings = EventSourceMachine.Settings(
       retryDelay: options.retryDelay, maximumRetryDelay: options.maximumRetryDelay,
       maximumFailures: options.maximumFailures, retriedStatusCodes: options.retriedStatusCodes,

@@ -59,7 +59,7 @@ final class ConnectionWatch {
   }
 
   private func networkChanged() {
-    changed = KernelClock.monotonic.now
+    changed = loop.now
     guard pause.deadline == nil else {
       hasNews = true
       return
@@ -80,7 +80,7 @@ final class ConnectionWatch {
   }
 
   private func run(_ events: [ConnectionMachine.Event]) {
-    let now = KernelClock.monotonic.now
+    let now = loop.now
     var lost: [(socket: CInt, Connection)] = []
     var effects = events.flatMap { machine.handle($0, at: now) }[...]
     while let effect = effects.popFirst() {

@@ -94,7 +94,7 @@ extension HTTPSessionManager {
     make: @escaping BatchCore<Value>.Maker
   ) -> HTTPBatch {
     let core = BatchCore(
-      self, count, limit, CallbackQueue(configuration.taskOptions.merged(with: options)), progress, completion,
+      self, count, limit, callbacks(configuration.taskOptions.merged(with: options)), progress, completion,
       make: make)
     core.handle(.began)
     return HTTPBatch { core.handle(.cancelled) }

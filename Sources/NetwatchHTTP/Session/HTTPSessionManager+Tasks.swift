@@ -66,7 +66,7 @@ extension HTTPSessionManager {
     _ convert: @escaping @Sendable (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>,
     _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
   ) -> HTTPTask {
-    let callbacks = CallbackQueue(plan.options)
+    let callbacks = callbacks(plan.options)
     let onProgress = plan.options.onProgress == nil ? nil : callbacks.report
     return task(plan, isSuspended: isSuspended, onProgress: onProgress, makeSink: makeSink) { outcome, end in
       guard decodes else {

@@ -143,6 +143,9 @@ public final class HTTPSessionManager: Sendable {
     return task
   }
 
+  /// Returns a queue for the callbacks of a task.
+  func callbacks(_ options: HTTPTaskOptions) -> CallbackQueue { CallbackQueue(options, now: engines.now) }
+
   /// Begins a request for a caller that waits.
   ///
   /// - Parameter receiver: Gets the outcome once, after the last report of progress: see
@@ -155,7 +158,7 @@ public final class HTTPSessionManager: Sendable {
       return engines.start(
         plan, place, nil, isSuspended: isSuspended, onProgress: nil, makeSink: makeSink, receiver)
     }
-    let callbacks = CallbackQueue(plan.options)
+    let callbacks = callbacks(plan.options)
     engines.start(plan, place, nil, isSuspended: isSuspended, onProgress: callbacks.report, makeSink: makeSink) {
       outcome, end in
       // An executor may drop the call.
