@@ -3,10 +3,26 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 
-/// The way to an engine from any thread.
-typealias EngineHandle = LoopBox<SessionEngine>
+/// The way to an engine from any thread, before the engine exists and after it has ended too. Does not keep the loop alive.
+///
+/// `@unchecked`: only jobs on the loop read and write the engine.
+final class EngineHandle: @unchecked Sendable {
+  private let loop: LoopHandle
+  private var engine: SessionEngine?
 
-extension EngineHandle {
+  init(on loop: LoopHandle) { self.loop = loop }
+
+  /// Takes note that the engine has begun, or has ended.
+  ///
+  /// - Parameter loop: The loop, which proves that the call is made on the loop's thread. Another loop changes nothing.
+  func set(_ engine: SessionEngine?, on loop: EventLoop) { if loop.handle === self.loop { self.engine = engine } }
+
+  /// Runs `body` on the engine's thread, after what was given to the handle before. Can also be called there. Drops `body` if there is
+  /// no engine when its turn comes.
+  func run(_ body: @escaping @Sendable (SessionEngine) -> Void) {
+    loop.submit { [self] _ in if let engine { body(engine) } }
+  }
+
   /// Runs `body` with a transfer on the engine's thread, unless the transfer is over by then. Can also be called from within
   /// libcurl.
   func run(_ id: RequestID, _ body: @escaping @Sendable (Transfer) -> Void) {

@@ -325,7 +325,7 @@ final class Transfer {
     progress.totalToReceive = head.bodyLength
     try body.begin(
       head, to: chain.request,
-      removesCodings: curl.settings.acceptsCompressedResponses && !CurlRequest.choosesCoding(chain.request))
+      removesCodings: curl.settings.acceptsCompressedResponses && !chain.request.choosesCoding)
     exchange?.store(head.response)
   }
 
