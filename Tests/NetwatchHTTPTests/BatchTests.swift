@@ -43,6 +43,27 @@ import Testing
     #expect(progress.now.last?.failed == (0..<500).filter { $0 % 7 == 3 }.count)
   }
 
+  @Test(arguments: [-1, 1, 3, 16]) func `no more than the limit run at once, in their order`(limit: Int) async throws {
+    let (running, most, begun) = (Box(0), Box(0), Box<[String]>([]))
+    var configuration = HTTPSessionConfiguration()
+    configuration.maximumConnectionsPerHost = 100
+    configuration.transport = ScriptedTransport { request, _ in
+      begun.change { $0.append(request.path ?? "") }
+      running.change { $0 += 1 }
+      most.change { $0 = max($0, running.now) }
+      await Task.yield()
+      running.change { $0 -= 1 }
+      return HTTPTransportAnswer()
+    }
+    let session = try HTTPSessionManager(baseURL: URL(string: "http://example.org"), configuration: configuration)
+    let results = await session.batch((0..<100).map { "\($0)" }, limit: limit)
+    #expect(results.count == 100)
+    #expect(results.allSatisfy { (try? $0.get()) != nil })
+    #expect(most.now <= max(limit, 1))
+    #expect(Set(begun.now) == Set((0..<100).map { "/\($0)" }))
+    if limit <= 1 { #expect(begun.now == (0..<100).map { "/\($0)" }) }
+  }
+
   @Test func `calls are serialized, and a status is a failure of one`() async throws {
     let calls = ["arguments?a", "missing", "arguments?b"].map { HTTPCall(.get, $0) }
     let results = await withCheckedContinuation { continuation in

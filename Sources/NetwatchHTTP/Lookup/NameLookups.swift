@@ -4,7 +4,8 @@ import NetwatchEventLoop
 /// Looks up host names for a session's requests, in threads that are never waited for. Belongs to the session's loop.
 ///
 /// libcurl also uses threads, but waits for them on the session's thread when their request is cancelled: for seconds, if a
-/// name server is silent.
+/// name server is silent. The resolver that follows the host of a monitor asks name servers only. Here, names are found in all
+/// places that nsswitch.conf(5) lists, such as mDNS and LDAP, as other programs of the machine find them.
 final class NameLookups {
   typealias Answer = Result<[IPAddress], HTTPError>
 
