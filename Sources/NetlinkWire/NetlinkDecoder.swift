@@ -199,6 +199,8 @@ package enum NetlinkDecoder {
       guard let record = cursor.next(length: Int(bytes.load(start, as: UInt16.self)), header: hopHeaderLength) else {
         break
       }
+      // The kernel uses no hop over a link that is down, or on which IPv6 is switched off.
+      if Int32(bytes.load(start + 2, as: UInt8.self)) & RTNH_F_DEAD != 0 { continue }
       var hop = RouteHop(interfaceIndex: bytes.load(start + 4, as: Int32.self))
       bytes.forEachAttribute(in: (start + hopHeaderLength)..<record.upperBound) { type, value in
         read(type, value, into: &hop, bytes, family: family)

@@ -271,6 +271,12 @@ final class WalkWorld {
     /// The IPv6 ways of sockets that choose their source, if no other socket finds a route: which source the kernel chooses then
     /// depends on the destination.
     var ipv6Bound: Set<Way> = []
+    /// Whether an IPv6 default route has several next hops. Without its first one, netwatch does not know which of several
+    /// addresses of a network the kernel takes.
+    var hasNextHops = false
+    /// Whether IPv4 default routes are equal. The kernel may change between the two lookups of a socket, which then takes its source
+    /// from one route and its way by the other.
+    var hasEqualRoutes = false
     /// The links by which the tunnel's packets leave, if IPv4 leads into it; nil if it does not, or if nothing shows who the
     /// tunnel's server is: no route leads to it but through the tunnel itself, or one by another router than the default routes
     /// over the same link, which may be a person's own.
@@ -375,15 +381,18 @@ final class WalkWorld {
       orFailed(truth.ipv6.isEmpty ? truth.ipv6Bound : truth.ipv6, line.ipv6)
     )
     let links = expected.0.isEmpty ? Set(expected.1.map(\.link)) : truth.carriers ?? Set(expected.0.map(\.link))
-    let agrees = { (source: String?, ways: Set<Way>) in
+    let isByNetwork = truth.isBySource || truth.hasNextHops
+    let agrees = { (source: String?, ways: Set<Way>, link: String?) in
       guard let source, !ways.isEmpty else { return ways.isEmpty && source == nil }
       let network = source.split(separator: "::").first
       return ways.contains {
-        $0.source == source || truth.isBySource && $0.source.split(separator: "::").first == network
+        $0.source == source || isByNetwork && $0.source.split(separator: "::").first == network
+          || truth.hasEqualRoutes && !source.contains(":") && $0.link == link
       }
     }
     let isReachable = line.status != "not-reachable"
-    guard agrees(sources.0, expected.0), agrees(sources.1, expected.1), isReachable != links.isEmpty,
+    guard agrees(sources.0, expected.0, line.ipv4?["interface"] as? String),
+      agrees(sources.1, expected.1, line.ipv6?["interface"] as? String), isReachable != links.isEmpty,
       line.interface.map(links.contains) ?? links.isEmpty
     else { return "\(state(of: line)); sockets find \(truth)" }
     return nil
@@ -402,7 +411,7 @@ final class WalkWorld {
       found.filter { $0.address.contains(":") }.map { "route get \($0.address)" }
       + found.map { "route get \($0.address) from \($0.source)" }
       + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + [
-        "link show", "route show default", "neigh show nud failed",
+        "link show", "route show default", "route get fibmatch 2001:db8::1", "neigh show nud failed",
       ]
     let answers = try ChildProcess.run(
       near.command(["sh", "-c", "printf '%s\\n' \"$@\" | ip -force -o -batch -", "sh"] + questions))
@@ -412,12 +421,18 @@ final class WalkWorld {
     var defaults: [String: Set<String>] = [:]
     var failedRouters: Set<Way> = []
     var isBySource = true
+    var (hasNextHops, hasEqualRoutes) = (false, false)
+    var metrics: Set<String> = []
     for line in answers.output {
       let words = line.split(separator: " ").map(String.init)
       if line.contains(" from :: ") { isBySource = false }
       if words.last == "FAILED", let place = words.firstIndex(of: "dev"), place + 1 < words.count {
         failedRouters.insert(Way(source: words[0], link: words[place + 1]))
+      } else if words[0] == "default", line.contains(" pref ") {
+        hasNextHops = hasNextHops || line.contains("nexthop")
       } else if words[0] == "default" {
+        let metric = words.firstIndex(of: "metric").map { words[$0 + 1] } ?? "0"
+        hasEqualRoutes = !metrics.insert(metric).inserted || hasEqualRoutes
         for place in words.indices.dropLast() where words[place] == "dev" {
           defaults[words[place + 1], default: []].insert(words[place - 1])
         }
@@ -430,6 +445,7 @@ final class WalkWorld {
     }
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)
     var truth = Truth(isBySource: isBySource, failedRouters: failedRouters)
+    (truth.hasNextHops, truth.hasEqualRoutes) = (hasNextHops, hasEqualRoutes)
     var carriers: Set<String> = []
     var isOwn = false
     for (address, source) in found {

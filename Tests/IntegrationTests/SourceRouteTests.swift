@@ -149,4 +149,34 @@ import Testing
     try namespace.run("ip link set \(peer) up")
     #expect(try follow.summary() == "wifi interface_changed \(first)")
   }
+
+  @Test(arguments: 0...1)
+  func `a next hop whose source a rule forbids does not hide the other`(_ forbidden: Int) throws {
+    let namespace = try Self.twoLinks()
+    let hops = (0...1).map { "nexthop via 10.\($0).1.1 dev eth\($0)" }
+    try namespace.run(
+      "ip route del default", "ip route add default \(hops.joined(separator: " "))",
+      "ip rule add pref 100 from 10.\(forbidden).1.2 prohibit")
+    let follow = try namespace.follow()
+    let line = try follow.next()
+    #expect(line.summary == "wifi initial eth\(1 - forbidden)")
+    #expect(line.ipv4?["address"] as? String == "10.\(1 - forbidden).1.2")
+    try namespace.run("ip rule add pref 101 from 10.\(1 - forbidden).1.2 prohibit")
+    #expect(try follow.summary() == "not-reachable route_unreachable -")
+    try namespace.run("ip rule del pref 101")
+    #expect(try follow.summary() == "wifi route_up eth\(1 - forbidden)")
+  }
+
+  @Test func `a next hop on a link without IPv6 is dead`() throws {
+    let namespace = try Self.twoLinks()
+    try namespace.run(
+      "ip route del default",
+      "ip -6 route add default \((0...1).map { "nexthop via fe80::1 dev eth\($0)" }.joined(separator: " "))",
+      "echo 1 >/proc/sys/net/ipv6/conf/eth1/disable_ipv6")
+    let follow = try namespace.follow()
+    #expect(try follow.summary() == "wifi initial eth0")
+    try namespace.run("ip link set p0 down")
+    #expect(try follow.summary() == "not-reachable no_carrier -")
+    #expect(try namespace.follow().summary() == "not-reachable no_carrier -")
+  }
 }

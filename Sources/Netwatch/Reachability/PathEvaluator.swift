@@ -230,9 +230,10 @@ extension PathEvaluator {
   ) -> RouteOutcome {
     guard let (settled, answer) = settle(answer, to: query, answers, &trail) else { return .open }
     guard case .hop(let hop) = answer else {
+      guard let source = settled.source, settled != query else { return evaluate(answer, query.family) }
       // The table for this source may be the one that filters the address.
-      if settled != query, let other { return evaluate(other, answers, &trail) }
-      return evaluate(answer, query.family)
+      if let other { return evaluate(other, answers, &trail) }
+      return evaluateOtherSources(than: source, query, answers, &trail) ?? evaluate(answer, query.family)
     }
     if !includesLink(hop.interfaceIndex) {
       trail.record(.excluded(link: hop.interfaceIndex))
@@ -350,6 +351,31 @@ extension PathEvaluator {
     trail.record(.answer(route, .hop(next)))
     record(next, other, &trail)
     return descend(other, next, answers, &trail)
+  }
+
+  /// Evaluates the other hops of a route if a rule forbids packets from the source of the chosen one: another socket's packets may take
+  /// another hop, with another source. Nil if none of them is a way.
+  private func evaluateOtherSources(
+    than forbidden: IPAddress, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  ) -> RouteOutcome? {
+    guard let route = trail.answer(to: query.asking(.route), answers) else { return .open }
+    var found: RouteOutcome?
+    var isComplete = true
+    for hop in route.hops where includesLink(hop.interfaceIndex) {
+      guard case .reachable(let path, _) = evaluate(hop, query.family), path.address != forbidden else { continue }
+      let query = query.from(path.address)
+      guard let answer = trail.answer(to: query, answers) else {
+        isComplete = false
+        continue
+      }
+      guard found == nil, case .hop(let hop) = answer else { continue }
+      let outcome = evaluate(hop, query.family)
+      guard outcome.isReachable else { continue }
+      trail.record(.answer(query, answer))
+      record(hop, outcome, &trail)
+      found = descend(outcome, hop, answers, &trail)
+    }
+    return isComplete ? found : .open
   }
 
   /// Evaluates the best way over links that count, if the link that the kernel has chosen does not count.
