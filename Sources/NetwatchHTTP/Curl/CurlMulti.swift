@@ -122,6 +122,8 @@ import NetwatchEventLoop
   /// Makes a handle use the sockets of this object. To be called after the options of the handle were reset.
   func connect(_ easy: CurlEasy) { if let sockets { easy.use(sockets) } }
 
+  /// Gives libcurl a request. Within this call, libcurl only asks to be called at once: ``fireDue()`` does so at the end of the turn,
+  /// and the request is sent then.
   func add(_ easy: CurlEasy) throws(HTTPError) {
     let code = unsafe curl_multi_add_handle(handle, easy.handle)
     guard code == CURLM_OK else { throw HTTPError(code, "curl_multi_add_handle") }

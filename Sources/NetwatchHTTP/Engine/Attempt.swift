@@ -2,7 +2,7 @@ import HTTPTypes
 import Netwatch
 
 /// One exchange of a request with its server, or with what answers in the server's place. It reports to its delegate until it ends
-/// or is cancelled. Belongs to the loop.
+/// or is closed. Belongs to the loop.
 protocol Attempt: AnyObject {
   /// The complete head of the last response. Nil if there is none yet.
   var head: ResponseHead? { get }
@@ -27,8 +27,8 @@ protocol Attempt: AnyObject {
   func pause()
   /// Continues after a pause, or when the delegate can take more of the body.
   func proceed()
-  /// Ends the attempt, which then reports nothing more. Also called after its own end.
-  func cancel()
+  /// Breaks the attempt off if it has not ended, and gives back what it holds. It reports nothing more.
+  func close()
   /// Takes the addresses that the attempt has asked for.
   func lookedUp(_ answer: NameLookups.Answer)
   /// Takes note of lost connections.
@@ -38,7 +38,7 @@ protocol Attempt: AnyObject {
 }
 
 /// What an ``Attempt`` asks and reports. Except for the end of the attempt and the need of addresses, it is called from within
-/// libcurl: it neither begins nor cancels an attempt then.
+/// libcurl: it neither begins nor closes an attempt then.
 protocol AttemptDelegate: AnyObject {
   var now: Duration { get }
   /// Whether nothing is to be sent or delivered.

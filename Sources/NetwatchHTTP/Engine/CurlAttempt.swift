@@ -10,7 +10,7 @@ final class CurlAttempt: Attempt {
   /// The most lookups. After them, libcurl looks names up itself, because it does not accept the addresses that it is given.
   private static let mostLookups = 8
 
-  private unowned let delegate: any AttemptDelegate
+  private unowned let transfer: any AttemptDelegate
   private let curl: CurlMulti
   private let easy: CurlEasy
   private let request: HTTPRequest
@@ -55,7 +55,7 @@ final class CurlAttempt: Attempt {
   /// - Throws: The error that leaves no handle.
   init(
     _ request: HTTPRequest, _ body: HTTPBody?, _ source: (any BodySource)?, _ credential: HTTPCredential?,
-    allowsRepetition: Bool, by curl: CurlMulti, for delegate: any AttemptDelegate
+    allowsRepetition: Bool, by curl: CurlMulti, for transfer: any AttemptDelegate
   ) throws(HTTPError) {
     self.request = request
     self.body = body
@@ -63,8 +63,8 @@ final class CurlAttempt: Attempt {
     self.credential = credential
     self.allowsRepetition = allowsRepetition
     self.curl = curl
-    self.delegate = delegate
-    began = delegate.now
+    self.transfer = transfer
+    began = transfer.now
     easy = try curl.takeEasy()
   }
 
@@ -97,9 +97,9 @@ final class CurlAttempt: Attempt {
     ended(CURLE_WRITE_ERROR)
   }
 
-  func cancel() {
+  func close() {
     guard !isOver else { return }
-    if host != nil { delegate.dropLookup() }
+    if host != nil { transfer.dropLookup() }
     lastMetrics = metrics
     curl.remove(easy)
     giveBack()
@@ -123,14 +123,13 @@ final class CurlAttempt: Attempt {
   ///
   /// - Returns: Whether the attempt goes on.
   private func lookUp(after code: CURLcode) -> Bool {
-    guard isLookupDue else { return false }
     isLookupDue = false
     guard code != CURLE_OK else { return false }
     lookups += 1
     if easy.hasSent, !easy.isRejected { wasSent = true }
     if let host = missingHost(code), !NameLookups.isKnown(host.host) {
       self.host = host
-      delegate.lookUp(host)
+      transfer.lookUp(host)
     } else {
       letLibraryLookUp()
     }
@@ -160,7 +159,7 @@ final class CurlAttempt: Attempt {
     switch answer {
     case .success(let addresses) where addresses.isEmpty: letLibraryLookUp()
     case .success(let addresses):
-      delegate.uses(addresses, of: host)
+      transfer.uses(addresses, of: host)
       easy.repeatAttempt(with: addresses, of: host)
       giveLibrary()
     case .failure(let failure): end(failure)
@@ -174,26 +173,26 @@ final class CurlAttempt: Attempt {
   }
 
   private func giveLibrary() {
-    lookupDuration = max(delegate.now - began, .zero)
+    lookupDuration = max(transfer.now - began, .zero)
     do throws(HTTPError) {
       if let refusal = easy.refusal { throw refusal }
       try curl.add(easy)
     } catch {
       return end(error)
     }
-    delegate.hasMoved()
+    transfer.hasMoved()
   }
 
   private func end(_ failure: HTTPError?) {
     lastMetrics = metrics
-    delegate.ended(failure)
+    transfer.ended(failure)
   }
 }
 
 extension CurlAttempt: CurlDelegate {
   func hasBegun() {
     isBegun = true
-    delegate.hasMoved()
+    transfer.hasMoved()
   }
 
   func takesLookup() -> Bool {
@@ -233,27 +232,27 @@ extension CurlAttempt: CurlDelegate {
   }
 
   func received(headLine line: UnsafeRawBufferPointer) -> Bool {
-    delegate.hasMoved()
+    transfer.hasMoved()
     hasAnswer = true
-    if let flaw = unsafe delegate.isUndecided ? reader.append(line) : reader.append(trailer: line) {
+    if let flaw = unsafe transfer.isUndecided ? reader.append(line) : reader.append(trailer: line) {
       refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
-    guard delegate.isUndecided, let head = reader.head else { return true }
+    guard transfer.isUndecided, let head = reader.head else { return true }
     // libcurl may be able to answer a 401 itself. Its body must not be seen then.
-    return head.code == HTTPResponse.Status.unauthorized.code || delegate.received(head)
+    return head.code == HTTPResponse.Status.unauthorized.code || transfer.received(head)
   }
 
-  func refuse(_ failure: HTTPError) { delegate.failure = failure }
+  func refuse(_ failure: HTTPError) { transfer.failure = failure }
 
   func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
-    if delegate.isUndecided, !delegate.received(reader.head) { return .refused }
-    return unsafe delegate.received(body: bytes)
+    if transfer.isUndecided, !transfer.received(reader.head) { return .refused }
+    return unsafe transfer.received(body: bytes)
   }
 
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
     guard let source else { return .failed }
-    if delegate.isSuspended { return .paused }
+    if transfer.isSuspended { return .paused }
     let left = body?.length.map { Int(clamping: $0 - sent) } ?? room.count
     // More bytes would be the connection's next request for the server.
     if left == 0 { return .bytes(0) }
@@ -262,7 +261,7 @@ extension CurlAttempt: CurlDelegate {
     hasSupplied = true
     if count > 0 {
       sent += Int64(count)
-      delegate.sent(sent)
+      transfer.sent(sent)
     } else if body?.length != nil {
       refuse(
         HTTPError(
@@ -274,13 +273,13 @@ extension CurlAttempt: CurlDelegate {
 
   func rewind() -> Bool {
     sent = 0
-    delegate.sent(0)
+    transfer.sent(0)
     return source?.rewind() ?? false
   }
 
   func ended(_ code: CURLcode) {
-    guard delegate.failure != nil || !lookUp(after: code) else { return }
-    if code == CURLE_OK || delegate.failure != nil { return end(nil) }
+    if transfer.failure == nil, isLookupDue, lookUp(after: code) { return }
+    if code == CURLE_OK || transfer.failure != nil { return end(nil) }
     end(source?.failure ?? easy.failure(code, hasAnswer: hasAnswer, from: curl.settings.localEndpoint))
   }
 }

@@ -107,7 +107,7 @@ final class Transfer {
   func handle(_ event: TransferMachine.Event) {
     if engine.events.isObserved { tell(of: event) }
     let effects = machine.handle(event)
-    if effects.contains(.detach) { detach() }
+    if effects.contains(.detach) { release() }
     if effects.contains(.pause) { attempt?.pause() }
     if effects.contains(.endActivity) { engine.observer?.ended(id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
@@ -228,11 +228,6 @@ final class Transfer {
     return keptSource != nil
   }
 
-  private func detach() {
-    attempt?.cancel()
-    release()
-  }
-
   /// Takes what the attempt has to say, and releases it.
   private func release() {
     if let attempt {
@@ -240,7 +235,7 @@ final class Transfer {
       head = attempt.head ?? head
       trailers = attempt.trailers
     }
-    attempt?.cancel()
+    attempt?.close()
     attempt = nil
     exchange?.writer = nil
   }
@@ -727,9 +722,9 @@ extension Transfer {
   }
 
   private func goOn(with exchange: CacheExchange) {
-    guard let fields = exchange.decide(options.cachePolicy) else { return deliver(exchange) }
+    guard let fields = exchange.decide(options.cachePolicy) else { return answer(from: exchange) }
     if mustWaitForPath {
-      if exchange.standIn() { return deliver(exchange) }
+      if exchange.standIn() { return answer(from: exchange) }
       // This does not count as an attempt, because nothing is sent.
       attempts -= 1
       if let earlier = earlierMetrics.popLast() { metrics = earlier }
@@ -746,8 +741,8 @@ extension Transfer {
     return attempts == 1 ? !hasPath : !mayUsePath
   }
 
-  /// Delivers the response of the cache, by an attempt that does not leave this machine.
-  private func deliver(_ exchange: CacheExchange) {
+  /// Makes an attempt that delivers the response of the cache.
+  private func answer(from exchange: CacheExchange) {
     guard let delivery = exchange.delivery else { return }
     if delivery.use == .hit || delivery.use == .miss { metrics = HTTPMetrics() }
     isFromCache = true
@@ -771,7 +766,7 @@ extension Transfer {
     let began = began
     beginAttempt()
     self.began = began
-    deliver(exchange)
+    answer(from: exchange)
   }
 }
 

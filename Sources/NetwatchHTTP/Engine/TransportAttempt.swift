@@ -11,7 +11,7 @@ final class TransportAttempt: Attempt {
     case body
   }
 
-  private unowned let delegate: any AttemptDelegate
+  private unowned let transfer: any AttemptDelegate
   private let request: HTTPRequest
   private let body: HTTPBody?
   private let transport: any HTTPTransport
@@ -40,22 +40,22 @@ final class TransportAttempt: Attempt {
   ///   - tell: Has ``handle(_:)`` called on the loop. It is called in any thread.
   init(
     _ request: HTTPRequest, _ body: HTTPBody?, by transport: any HTTPTransport, length: Int64? = nil,
-    for delegate: any AttemptDelegate, tell: @escaping @Sendable (News) -> Void
+    for transfer: any AttemptDelegate, tell: @escaping @Sendable (News) -> Void
   ) {
     self.request = request
     self.body = body
     self.transport = transport
     self.length = length
-    self.delegate = delegate
+    self.transfer = transfer
     self.tell = tell
-    began = delegate.now
+    began = transfer.now
   }
 
-  deinit { cancel() }
+  deinit { close() }
 
   var metrics: HTTPMetrics {
     var metrics = HTTPMetrics()
-    metrics.total = max(delegate.now - began, .zero)
+    metrics.total = max(transfer.now - began, .zero)
     metrics.bytesSent = hasAnswer ? body?.length ?? 0 : 0
     metrics.bytesReceived = received
     return metrics
@@ -91,7 +91,7 @@ final class TransportAttempt: Attempt {
     }
   }
 
-  func cancel() {
+  func close() {
     isOver = true
     task?.cancel()
     buffer.finish(.success(()))
@@ -106,7 +106,7 @@ final class TransportAttempt: Attempt {
   func handle(_ news: News) {
     guard !isOver else { return }
     if case .head(let result) = news {
-      delegate.hasMoved()
+      transfer.hasMoved()
       switch result {
       case .success(let response): take(response)
       case .failure(let failure): return end(failure)
@@ -117,15 +117,15 @@ final class TransportAttempt: Attempt {
 
   private func take(_ response: HTTPResponse) {
     hasAnswer = true
-    if let length = body?.length, length > 0 { delegate.sent(length) }
+    if let length = body?.length, length > 0 { transfer.sent(length) }
     let head = ResponseHead(response, length: length)
     self.head = head
-    if !delegate.received(head) { end(nil) }
+    if !transfer.received(head) { end(nil) }
   }
 
   /// Reads the parts of the body that have arrived, until the reader has enough.
   func proceed() {
-    while !isOver, hasAnswer, !delegate.isSuspended, !delegate.isAsking {
+    while !isOver, hasAnswer, !transfer.isSuspended, !transfer.isAsking {
       if held == nil {
         switch buffer.poll() {
         case nil: return
@@ -135,7 +135,7 @@ final class TransportAttempt: Attempt {
         }
       }
       guard let part = held else { return }
-      switch unsafe part.withUnsafeBytes({ unsafe delegate.received(body: $0) }) {
+      switch unsafe part.withUnsafeBytes({ unsafe transfer.received(body: $0) }) {
       case .taken:
         received += Int64(part.count)
         held = nil
@@ -148,6 +148,6 @@ final class TransportAttempt: Attempt {
   private func end(_ failure: HTTPError?) {
     guard !isOver else { return }
     isOver = true
-    delegate.ended(failure)
+    transfer.ended(failure)
   }
 }

@@ -167,8 +167,8 @@ public final class HTTPSessionManager: Sendable {
     }
   }
 
-  /// Sends a request, and converts its response while the request still counts as active. Cancelling the Swift task cancels the
-  /// request.
+  /// Sends a request, and converts its response in the caller's task, while the request still counts as active. Cancelling the Swift
+  /// task cancels the request.
   func reply<Value: Sendable>(
     to plan: RequestPlan, makeSink: RequestPlan.MakeSink? = nil,
     _ convert: (HTTPReply<ReceivedBody>) throws(HTTPError) -> HTTPReply<Value>
