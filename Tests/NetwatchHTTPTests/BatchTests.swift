@@ -153,4 +153,25 @@ import Testing
     batch.change { $0 = made }
     #expect(try await eventually(ends.now) { !$0.isEmpty } == [40])
   }
+
+  @Test func `a batch has begun when the call returns`() async throws {
+    for _ in 0..<30 {
+      let session = try HTTPSessionManager(baseURL: server.url)
+      let ends = Box<[Bool]>([])
+      session.batch(["method", "method"]) { results in
+        ends.change { $0 = results.map { (try? $0.get()) != nil } }
+      }
+      session.finishTasksAndInvalidate()
+      await session.waitUntilInvalidated()
+      #expect(ends.now == [true, true])
+    }
+  }
+
+  @Test func `an executor that drops the calls of a batch holds nothing up`() async throws {
+    var options = HTTPTaskOptions()
+    options.executor = HTTPExecutor { _ in }
+    session.batch(["method", "missing"], options: options, completion: { _ in })
+    session.finishTasksAndInvalidate()
+    await session.waitUntilInvalidated()
+  }
 }

@@ -84,6 +84,64 @@ import Testing
       #expect(try Programs.run([Programs.httpProbe, "leave", server.url.absoluteString]).isEmpty)
     }
   }
+
+  @Test func `a task that is over holds no closure of its options`() async throws {
+    final class Owner: Sendable { let task = Box<HTTPTask?>(nil) }
+    let server = try NginxServer()
+    let session = try HTTPSessionManager(baseURL: server.url)
+    let isDone = Box(false)
+    var owner: Owner? = Owner()
+    weak let weakOwner = owner
+    if let owner {
+      let options = HTTPTaskOptions.with { $0.onProgress = { [owner] _ in _ = owner.task } }
+      let task = session.dataTask("method", options: options) { _ in isDone.change { $0 = true } }
+      owner.task.change { $0 = task }
+      task.resume()
+    }
+    try await eventually(isDone.now) { $0 }
+    owner = nil
+    try await eventually(weakOwner == nil) { $0 }
+  }
+
+  @Test func `a session that is over does not hold its observer`() async throws {
+    final class Owner: RequestObserver, Sendable {
+      let session = Box<HTTPSessionManager?>(nil)
+      func began(_ id: RequestID, isIndicated: Bool) {}
+      func ended(_ id: RequestID) {}
+    }
+    let server = try NginxServer()
+    var owner: Owner? = Owner()
+    weak let weakOwner = owner
+    if let owner {
+      let session = try HTTPSessionManager(baseURL: server.url, observer: owner)
+      owner.session.change { $0 = session }
+      _ = try await session.data(for: "method")
+      session.invalidate()
+      await session.waitUntilInvalidated()
+    }
+    owner = nil
+    try await eventually(weakOwner == nil) { $0 }
+  }
+
+  @Test func `a request that cannot be sent has no metrics of the one before`() async throws {
+    final class Recorder: HTTPEventObserver {
+      let metrics = Box<[HTTPMetrics]>([])
+      func handle(_ event: HTTPEvent) {
+        if case .finished(_, let metrics) = event.kind { self.metrics.change { $0.append(metrics) } }
+      }
+    }
+    let (server, recorder) = (try NginxServer(), Recorder())
+    var configuration = HTTPSessionConfiguration()
+    configuration.eventObservers = [recorder]
+    let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
+    _ = try await session.data(for: "method")
+    let head = try HTTPRequest(.head, to: session.url(for: "method"))
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: head, body: .text("x")) }
+    #expect(error?.kind == .cannotEncodeRequest)
+    let metrics = try await eventually(recorder.metrics.now) { $0.count == 2 }
+    #expect(metrics[0].total > .zero)
+    #expect(metrics[1].total == .zero && metrics[1].bytesReceived == 0 && metrics[1].protocolVersion.isEmpty)
+  }
 }
 
 private final class OneThreadExecutor: TaskExecutor {

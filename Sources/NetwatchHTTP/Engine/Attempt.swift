@@ -49,6 +49,8 @@ protocol AttemptDelegate: AnyObject {
   var isUndecided: Bool { get }
   /// The reason why the task fails. Nil if it goes on.
   var failure: HTTPError? { get set }
+  /// What was sent, and what was delivered.
+  var progress: HTTPProgress { get }
 
   /// Something has moved: the request has got a connection, or bytes have come or gone.
   func hasMoved()
@@ -67,6 +69,8 @@ protocol AttemptDelegate: AnyObject {
   func dropLookup()
   /// The attempt is over.
   ///
-  /// - Parameter failure: The reason why the response is not complete. Nil if it is, or if ``failure`` says why.
-  func ended(_ failure: HTTPError?)
+  /// - Parameters:
+  ///   - isComplete: Whether the whole response has come.
+  ///   - failure: The reason why it has not, unless ``failure`` says why. Nil also if the delegate has refused the rest.
+  func ended(isComplete: Bool, _ failure: HTTPError?)
 }

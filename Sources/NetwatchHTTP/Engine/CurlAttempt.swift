@@ -162,7 +162,7 @@ final class CurlAttempt: Attempt {
       transfer.uses(addresses, of: host)
       easy.repeatAttempt(with: addresses, of: host)
       giveLibrary()
-    case .failure(let failure): end(failure)
+    case .failure(let failure): end(isComplete: false, failure)
     }
   }
 
@@ -178,14 +178,14 @@ final class CurlAttempt: Attempt {
       if let refusal = easy.refusal { throw refusal }
       try curl.add(easy)
     } catch {
-      return end(error)
+      return end(isComplete: false, error)
     }
     transfer.hasMoved()
   }
 
-  private func end(_ failure: HTTPError?) {
+  private func end(isComplete: Bool, _ failure: HTTPError?) {
     lastMetrics = metrics
-    transfer.ended(failure)
+    transfer.ended(isComplete: isComplete, failure)
   }
 }
 
@@ -279,8 +279,10 @@ extension CurlAttempt: CurlDelegate {
 
   func ended(_ code: CURLcode) {
     if transfer.failure == nil, isLookupDue, lookUp(after: code) { return }
-    if code == CURLE_OK || transfer.failure != nil { return end(nil) }
-    end(source?.failure ?? easy.failure(code, hasAnswer: hasAnswer, from: curl.settings.localEndpoint))
+    if code == CURLE_OK || transfer.failure != nil { return end(isComplete: code == CURLE_OK, nil) }
+    end(
+      isComplete: false,
+      source?.failure ?? easy.failure(code, hasAnswer: hasAnswer, from: curl.settings.localEndpoint))
   }
 }
 

@@ -13,7 +13,6 @@ final class EngineGroup: Sendable {
   /// The base of the requests' ids. It is random, so that two sessions can share an observer.
   let firstID = UInt64.random(in: 0...UInt64.max)
   let pending: PendingCompletions
-  private let observer: (any RequestObserver)?
   /// Returns the time of the engines' clock.
   let now: @Sendable () -> Duration
   private let count = Atomic<UInt64>(0)
@@ -52,7 +51,6 @@ final class EngineGroup: Sendable {
     self.cookies = cookies
     self.pending = pending
     self.loads = loads
-    self.observer = observer
     now = { [clock = threads?.clock] in clock?.time ?? KernelClock.monotonic.now }
   }
 
@@ -81,7 +79,7 @@ final class EngineGroup: Sendable {
     onProgress: (@Sendable (HTTPProgress) -> Void)?, makeSink: RequestPlan.MakeSink?, _ receiver: @escaping Receiver
   ) {
     pending.add()
-    let completion = OneShot<Transfer.End?>(otherwise: nil) { [id = place.id, pending, observer] end in
+    let completion = OneShot<Transfer.End?>(otherwise: nil) { [id = place.id, pending] end in
       status?.end()
       guard let end else {
         Task { receiver(.failure(.invalidated), OneShot { pending.remove() }) }
@@ -90,7 +88,7 @@ final class EngineGroup: Sendable {
       receiver(
         end.outcome,
         OneShot {
-          if end.wasActive { observer?.ended(id) }
+          end.observer?.ended(id)
           pending.remove()
         })
     }

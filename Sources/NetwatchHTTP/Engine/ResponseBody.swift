@@ -84,7 +84,10 @@ struct ResponseBody {
   func checkEnd() throws(HTTPError) { try decoder?.end() }
 
   /// Ends the body with its task.
-  func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody { try sink?.end(failure) ?? .data(memory) }
+  mutating func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody {
+    defer { memory = Data() }
+    return try sink?.end(failure) ?? .data(memory)
+  }
 }
 
 extension BodyDecoder {

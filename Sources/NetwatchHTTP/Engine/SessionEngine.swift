@@ -131,7 +131,7 @@ final class SessionEngine {
     onProgress: (@Sendable (HTTPProgress) -> Void)?, makeSink: RequestPlan.MakeSink?,
     _ completion: OneShot<Transfer.End?>
   ) {
-    guard !isClosing, let curl else { return completion.fulfill((.failure(.invalidated), wasActive: false)) }
+    guard !isClosing, let curl else { return completion.fulfill((.failure(.invalidated), observer: nil)) }
     let transfer = Transfer(plan, id, self, curl, status, onProgress, makeSink, completion)
     transfers[id] = transfer
     if events.isObserved { transfer.tell(.created) }

@@ -8,8 +8,8 @@ import NetwatchEventLoop
 final class Transfer {
   /// The result of a request, before its body is decoded.
   typealias Outcome = Result<HTTPReply<ReceivedBody>, HTTPError>
-  /// The outcome of a transfer, and whether its activity was on.
-  typealias End = (outcome: Outcome, wasActive: Bool)
+  /// The outcome of a transfer, and who is told that its activity ends; nil if it was not active.
+  typealias End = (outcome: Outcome, observer: (any RequestObserver)?)
 
   /// What becomes of the response of an attempt.
   private enum Verdict {
@@ -71,7 +71,7 @@ final class Transfer {
   private var skipped = 0
   /// Whether the reader of the body has enough for now.
   private var isStalled = false
-  private var progress = HTTPProgress()
+  private(set) var progress = HTTPProgress()
 
   // MARK: The deadlines
 
@@ -200,8 +200,9 @@ final class Transfer {
   private func begin(_ make: () throws(HTTPError) -> any Attempt) {
     do throws(HTTPError) {
       let attempt = try make()
-      self.attempt = attempt
       try attempt.start()
+      // One that cannot start has no metrics of its own.
+      self.attempt = attempt
     } catch {
       failure = error
       release()
@@ -375,7 +376,7 @@ final class Transfer {
     }
     if engine.events.isObserved { tell(.finished(outcome.map(\.response), metrics)) }
     status?.end()
-    completion.fulfill((outcome, machine.isActive))
+    completion.fulfill((outcome, machine.isActive ? engine.observer : nil))
   }
 
   // MARK: Questions to the caller
@@ -671,9 +672,9 @@ extension Transfer: AttemptDelegate {
 
   func dropLookup() { engine.dropLookup(of: self) }
 
-  func ended(_ failure: HTTPError?) {
+  func ended(isComplete: Bool, _ failure: HTTPError?) {
     guard let attempt else { return }
-    if failure == nil, self.failure == nil {
+    if isComplete, self.failure == nil {
       if isUndecided { _ = received(attempt.head) }
       endBody()
     }
@@ -781,8 +782,8 @@ extension Transfer {
 
   /// Returns what sends an event after the response was serialized elsewhere.
   private func observeSerialization() -> @Sendable (Result<any Sendable, HTTPError>, Duration) -> Void {
-    { [handle = engine.handle, info, plan] result, duration in
-      let event = HTTPEvent(task: info, request: plan.request, date: Date(), kind: .serialized(result, after: duration))
+    { [handle = engine.handle, info, request = plan.request] result, duration in
+      let event = HTTPEvent(task: info, request: request, date: Date(), kind: .serialized(result, after: duration))
       handle.run { $0.events.tell(event) }
     }
   }

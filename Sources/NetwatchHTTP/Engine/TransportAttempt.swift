@@ -23,7 +23,6 @@ final class TransportAttempt: Attempt {
   private var task: Task<Void, Never>?
   /// A part of the body that was not taken yet.
   private var held: Data?
-  private var received: Int64 = 0
   private var isOver = false
 
   private(set) var head: ResponseHead?
@@ -56,8 +55,8 @@ final class TransportAttempt: Attempt {
   var metrics: HTTPMetrics {
     var metrics = HTTPMetrics()
     metrics.total = max(transfer.now - began, .zero)
-    metrics.bytesSent = hasAnswer ? body?.length ?? 0 : 0
-    metrics.bytesReceived = received
+    metrics.bytesSent = transfer.progress.sent
+    metrics.bytesReceived = transfer.progress.received
     return metrics
   }
 
@@ -109,7 +108,7 @@ final class TransportAttempt: Attempt {
       transfer.hasMoved()
       switch result {
       case .success(let response): take(response)
-      case .failure(let failure): return end(failure)
+      case .failure(let failure): return end(isComplete: false, failure)
       }
     }
     proceed()
@@ -120,7 +119,7 @@ final class TransportAttempt: Attempt {
     if let length = body?.length, length > 0 { transfer.sent(length) }
     let head = ResponseHead(response, length: length)
     self.head = head
-    if !transfer.received(head) { end(nil) }
+    if !transfer.received(head) { end(isComplete: false) }
   }
 
   /// Reads the parts of the body that have arrived, until the reader has enough.
@@ -129,25 +128,23 @@ final class TransportAttempt: Attempt {
       if held == nil {
         switch buffer.poll() {
         case nil: return
-        case .success(nil): return end(nil)
-        case .failure(let failure): return end(failure)
+        case .success(nil): return end(isComplete: true)
+        case .failure(let failure): return end(isComplete: false, failure)
         case .success(let part): held = part
         }
       }
       guard let part = held else { return }
       switch unsafe part.withUnsafeBytes({ unsafe transfer.received(body: $0) }) {
-      case .taken:
-        received += Int64(part.count)
-        held = nil
+      case .taken: held = nil
       case .paused: return
-      case .refused: return end(HTTPError(.cancelled, "response"))
+      case .refused: return end(isComplete: false)
       }
     }
   }
 
-  private func end(_ failure: HTTPError?) {
+  private func end(isComplete: Bool, _ failure: HTTPError? = nil) {
     guard !isOver else { return }
     isOver = true
-    transfer.ended(failure)
+    transfer.ended(isComplete: isComplete, failure)
   }
 }

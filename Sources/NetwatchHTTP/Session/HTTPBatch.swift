@@ -91,67 +91,12 @@ extension HTTPSessionManager {
   private func begin<Value: Sendable>(
     _ count: Int, _ limit: Int, _ options: HTTPTaskOptions, _ progress: (@Sendable (HTTPBatchProgress) -> Void)?,
     _ completion: @escaping @Sendable ([Result<HTTPReply<Value>, HTTPError>]) -> Void,
-    make: @escaping HTTPBatch.Maker<Value>
+    make: @escaping BatchCore<Value>.Maker
   ) -> HTTPBatch {
-    let (callbacks, hold) = (callbacks(configuration.taskOptions.merged(with: options)), pending.hold())
-    // The batch does not keep its session alive.
-    let begin = { @Sendable [weak self] index, completion in self.map { make($0, index, completion) } }
-    let task = Task {
-      var results: [Int: Result<HTTPReply<Value>, HTTPError>] = [:]
-      await withTaskGroup(of: (Int, Result<HTTPReply<Value>, HTTPError>).self) { group in
-        var state = HTTPBatchProgress(total: count)
-        var next = 0
-        func beginNext() {
-          group.addTask { [index = next] in (index, await HTTPBatch.result(of: index, begin)) }
-          next += 1
-        }
-        while next < min(max(limit, 1), count) { beginNext() }
-        for await (index, result) in group {
-          results[index] = result
-          state.finished += 1
-          state.last = index
-          if case .failure = result { state.failed += 1 }
-          if let progress { callbacks.append { [state] in progress(state) } }
-          if next < count { beginNext() }
-        }
-      }
-      let all = (0..<count).map { results[$0] ?? .failure(.invalidated) }
-      callbacks.append {
-        completion(all)
-        hold.fulfill()
-      }
-    }
-    return HTTPBatch { task.cancel() }
-  }
-}
-
-extension HTTPBatch {
-  /// Begins the request with an index. The completion is never called before the maker returns.
-  fileprivate typealias Maker<Value: Sendable> =
-    @Sendable (
-      HTTPSessionManager, _ index: Int, _ completion: @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void
-    )
-    -> HTTPTask
-
-  /// Begins a request, unless the batch was cancelled, and waits for its result.
-  ///
-  /// - Parameter begin: Begins the request; nil if the session has ended.
-  fileprivate static func result<Value: Sendable>(
-    of index: Int,
-    _ begin: @Sendable (Int, @escaping @Sendable (Result<HTTPReply<Value>, HTTPError>) -> Void) -> HTTPTask?
-  ) async -> Result<HTTPReply<Value>, HTTPError> {
-    if Task.isCancelled { return .failure(HTTPError(.cancelled, "cancel")) }
-    let cancellation = CancellationHandle<HTTPTask> { $0.cancel() }
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        if let task = begin(index, { continuation.resume(returning: $0) }) {
-          cancellation.began(task)
-        } else {
-          continuation.resume(returning: .failure(.invalidated))
-        }
-      }
-    } onCancel: {
-      cancellation.cancel()
-    }
+    let core = BatchCore(
+      self, count, limit, callbacks(configuration.taskOptions.merged(with: options)), progress, completion,
+      make: make)
+    core.handle(.began)
+    return HTTPBatch { core.handle(.cancelled) }
   }
 }

@@ -22,15 +22,14 @@ public final class HTTPTask: Sendable {
   /// The id, the kind and the label of the task.
   public let info: HTTPTaskInfo
   /// The request that the task was made from, before redirects and interceptors.
-  public var request: HTTPRequest { plan.request }
-  private let plan: RequestPlan
+  public let request: HTTPRequest
   private let status: TaskStatus
   private let engine: EngineHandle
 
-  /// Creates an object for a task.
+  /// Creates an object for a task. It keeps nothing of the plan but the request: neither the body, nor the closures of the options.
   init(_ id: RequestID, _ plan: RequestPlan, _ status: TaskStatus, _ engine: EngineHandle) {
     info = HTTPTaskInfo(id: id, kind: plan.kind, label: plan.options.label)
-    self.plan = plan
+    request = plan.request
     self.status = status
     self.engine = engine
     status.retain()
