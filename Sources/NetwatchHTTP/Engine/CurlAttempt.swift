@@ -234,11 +234,12 @@ extension CurlAttempt: CurlDelegate {
   func received(headLine line: UnsafeRawBufferPointer) -> Bool {
     transfer.hasMoved()
     hasAnswer = true
-    if let flaw = unsafe transfer.isUndecided ? reader.append(line) : reader.append(trailer: line) {
+    let isUndecided = transfer.isUndecided
+    if let flaw = unsafe isUndecided ? reader.append(line) : reader.append(trailer: line) {
       refuse(HTTPError(.connectionLost, "response", message: flaw))
       return false
     }
-    guard transfer.isUndecided, let head = reader.head else { return true }
+    guard isUndecided, let head = reader.head else { return true }
     // libcurl may be able to answer a 401 itself. Its body must not be seen then.
     return head.code == HTTPResponse.Status.unauthorized.code || transfer.received(head)
   }

@@ -41,7 +41,8 @@ extension ResponseHead {
 
   // MARK: What has been read
 
-  private var response: HTTPResponse?
+  private var status: HTTPResponse.Status?
+  private var fields = HTTPFields()
   private var bodyLength: Int64?
   private var codings = BodyCodings()
   private var isEncoded = false
@@ -96,7 +97,8 @@ extension ResponseHead {
     } else if let status = unsafe Self.status(content) {
       // This head may follow a complete one.
       head = nil
-      response = HTTPResponse(status: status)
+      self.status = status
+      fields = HTTPFields()
       bodyLength = nil
       isEncoded = false
       codings = BodyCodings()
@@ -106,10 +108,10 @@ extension ResponseHead {
   }
 
   private mutating func end() {
-    guard head == nil, let response else { return }
-    let code = response.status.code
-    guard !(100..<200 ~= code) else { return }
-    head = ResponseHead(response: response, code: code, bodyLength: isEncoded ? nil : bodyLength, codings: codings)
+    guard head == nil, let status, !(100..<200 ~= status.code) else { return }
+    head = ResponseHead(
+      response: HTTPResponse(status: status, headerFields: fields), code: status.code,
+      bodyLength: isEncoded ? nil : bodyLength, codings: codings)
   }
 
   private mutating func append(field line: Slice<UnsafeRawBufferPointer>) {
@@ -121,7 +123,8 @@ extension ResponseHead {
       let text = unsafe String(decoding: value, as: UTF8.self)
       if name == .contentEncoding { codings.add(contentEncoding: text) } else { codings.add(transferEncoding: text) }
     }
-    unsafe response?.headerFields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
+    guard status != nil else { return }
+    unsafe fields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
     canFold = true
   }
 
@@ -142,7 +145,7 @@ extension ResponseHead {
 
   /// Adds a line that continues the last field, joined by one space (RFC 9112, section 5.2).
   private mutating func fold(_ text: Slice<UnsafeRawBufferPointer>) {
-    guard canFold, unsafe !text.isEmpty, let last = response?.headerFields.last else { return }
+    guard canFold, unsafe !text.isEmpty, let last = fields.last else { return }
     // libcurl reads each line alone, and would expect another body than this head announces.
     if last.name == .contentLength || last.name == .transferEncoding { hasFoldedLength = true }
     if folded.isEmpty { folded = unsafe last.withUnsafeBytesOfValue { unsafe Array($0) } }
@@ -152,8 +155,8 @@ extension ResponseHead {
 
   /// Ends the last field, which no further line continues.
   private mutating func endFold() {
-    guard !folded.isEmpty, let fields = response?.headerFields, let last = fields.last else { return }
-    response?.headerFields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
+    guard !folded.isEmpty, let last = fields.last else { return }
+    fields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
     folded = []
   }
 
