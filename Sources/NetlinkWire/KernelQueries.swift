@@ -46,7 +46,7 @@ package struct RouteQueries {
     var nextHop: (number: UInt32, hop: RouteHop)?
     func read(_ message: NetlinkDecoder.Message) {
       switch message {
-      case .route(let found): answer = found
+      case .route(let found): answer = found.withoutDeadHops
       case .routeOverNextHop(let number, let hop): nextHop = (number, hop)
       case .event, .nextHop, .rule, .ignored: break
       }

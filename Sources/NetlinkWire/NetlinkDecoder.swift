@@ -142,6 +142,7 @@ package enum NetlinkDecoder {
       interfaceIndex: 0, prefixLength: bytes.load(start + 1, as: UInt8.self),
       origin: bytes.load(start + 5, as: UInt8.self))
     hop.scope = bytes.load(start + 6, as: UInt8.self)
+    hop.isDead = Int32(bitPattern: bytes.load(start + 8, as: UInt32.self)) & RTNH_F_DEAD != 0
     var hops: [RouteHop] = []
     var nextHop: UInt32 = 0
     bytes.forEachAttribute(in: (start + routeHeaderLength)..<payload.upperBound) { type, value in
@@ -199,9 +200,8 @@ package enum NetlinkDecoder {
       guard let record = cursor.next(length: Int(bytes.load(start, as: UInt16.self)), header: hopHeaderLength) else {
         break
       }
-      // The kernel uses no hop over a link that is down, or on which IPv6 is switched off.
-      if Int32(bytes.load(start + 2, as: UInt8.self)) & RTNH_F_DEAD != 0 { continue }
       var hop = RouteHop(interfaceIndex: bytes.load(start + 4, as: Int32.self))
+      hop.isDead = Int32(bytes.load(start + 2, as: UInt8.self)) & RTNH_F_DEAD != 0
       bytes.forEachAttribute(in: (start + hopHeaderLength)..<record.upperBound) { type, value in
         read(type, value, into: &hop, bytes, family: family)
       }

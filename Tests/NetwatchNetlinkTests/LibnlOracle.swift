@@ -280,6 +280,7 @@ enum LibnlOracle {
           var hop = common
           hop.interfaceIndex = unsafe rtnl_route_nh_get_ifindex(nextHop)
           hop.gateway = unsafe address(rtnl_route_nh_get_gateway(nextHop) ?? rtnl_route_nh_get_via(nextHop))
+          hop.isDead = unsafe Int32(bitPattern: rtnl_route_nh_get_flags(nextHop)) & RTNH_F_DEAD != 0
           return hop
         }
       }

@@ -107,6 +107,8 @@ package struct RouteHop: Hashable, Sendable {
   /// The time until the route ends, in hundredths of a second, in answers that are the route itself. 0 if the route does not
   /// end.
   package var lifetime: UInt32 = 0
+  /// Whether the kernel does not use the hop, because its link is down, or has no IPv6 (RTNH_F_DEAD).
+  package var isDead = false
 
   package init(
     interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0,
@@ -174,6 +176,13 @@ package enum RouteAnswer: Hashable, Sendable {
     case .hops(let hops): hops
     case .noRoute, .refused, .own, .rules, .hostRoutes: []
     }
+  }
+
+  /// The same answer without the next hops that the kernel does not use.
+  package var withoutDeadHops: RouteAnswer {
+    guard case .hops(let hops) = self else { return self }
+    let used = hops.filter { !$0.isDead }
+    return used.isEmpty ? .noRoute : .hops(used)
   }
 
   /// Whether the answer leads anywhere.
