@@ -8,6 +8,8 @@ public struct HTTPBody: Sendable {
   /// Exactly this many bytes are sent. A longer body is cut. A shorter one fails the task with `cannotEncodeRequest` and closes
   /// the connection.
   public let length: Int64?
+  /// Whether there is nothing to send. A body of unknown length is not empty.
+  var isEmpty: Bool { length == 0 }
   /// The content type, used if the request has no `Content-Type` field. Nil for none.
   public let contentType: String?
   /// The coding of the body, such as `gzip`, which is sent as `Content-Encoding`. Nil for none. See ``compressed()``.

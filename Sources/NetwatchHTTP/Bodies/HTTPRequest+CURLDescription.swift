@@ -27,7 +27,7 @@ extension HTTPRequest {
     redacting: Set<HTTPField.Name> = [.authorization, .proxyAuthorization, .cookie]
   ) -> String {
     let type = body?.contentType
-    let body = body.flatMap { $0.length == 0 ? nil : $0 }
+    let body = body.flatMap { $0.isEmpty ? nil : $0 }
     var command = ["curl", "--globoff"]
     command += curlMethod(hasBody: body != nil)
     command += curlFields(of: body, type, cookies, redacting)

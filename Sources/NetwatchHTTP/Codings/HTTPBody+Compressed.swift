@@ -14,7 +14,7 @@ extension HTTPBody {
   /// An empty body, or one that has a content encoding, is returned unchanged. A request with its own `Content-Encoding` fails
   /// with `cannotEncodeRequest`. Compress only if you know that the server decompresses requests: few servers do so by default.
   public func compressed() -> HTTPBody {
-    guard length != 0, contentEncoding == nil else { return self }
+    guard !isEmpty, contentEncoding == nil else { return self }
     let coding = ContentCoding.gzip.rawValue
     if case .memory(let data) = place, data.count <= Self.mostAtOnce, let small = try? Self.deflated(data) {
       return .data(small, contentType: contentType, contentEncoding: coding)

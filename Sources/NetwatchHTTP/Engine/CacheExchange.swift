@@ -9,7 +9,7 @@ final class CacheExchange {
 
   /// The errors of a server that cannot be reached, or of a path that is lost. A stored response may take the place of one that does
   /// not come.
-  static let standInKinds: Set<HTTPError.Kind> = [
+  private static let standInKinds: Set<HTTPError.Kind> = [
     .notResolved, .cannotConnect, .connectionLost, .timedOut, .pathLost,
   ]
 
@@ -136,6 +136,11 @@ final class CacheExchange {
     deliver(stored.answer.answer(at: now), .stale)
     return true
   }
+
+  /// Uses the stored response instead of one that does not come for this reason, if HTTP allows it.
+  ///
+  /// - Returns: Whether ``delivery`` has the stored response.
+  func standIn(for failure: HTTPError) -> Bool { Self.standInKinds.contains(failure.kind) && standIn() }
 
   private func replaceHead(of stored: CachedAnswer, by refreshed: StoredAnswer) {
     if !cache.hasRemoved(stored.answer.url, since: removalCount) { cache.replaceHead(of: stored, by: refreshed) }

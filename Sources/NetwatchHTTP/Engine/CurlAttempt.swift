@@ -22,7 +22,6 @@ final class CurlAttempt: Attempt {
   private var reader = HeadReader()
   /// Whether the handle was given back.
   private var isOver = false
-  private var lastMetrics: HTTPMetrics?
 
   let source: (any BodySource)?
   private(set) var isBegun = false
@@ -78,9 +77,9 @@ final class CurlAttempt: Attempt {
   var peers: [IPAddress]? { easy.opened.map(\.peer.address) }
   var hasLostConnection: Bool { hasLostAny && easy.connection == nil }
 
-  var metrics: HTTPMetrics { lastMetrics ?? easy.metrics(after: lookupDuration) }
+  var metrics: HTTPMetrics { easy.metrics(after: lookupDuration) }
 
-  private var hasBody: Bool { body.map { $0.length != 0 } ?? false }
+  private var hasBody: Bool { body.map { !$0.isEmpty } ?? false }
 
   // MARK: From the transfer
 
@@ -100,7 +99,6 @@ final class CurlAttempt: Attempt {
   func close() {
     guard !isOver else { return }
     if host != nil { transfer.dropLookup() }
-    lastMetrics = metrics
     curl.remove(easy)
     giveBack()
   }
@@ -162,7 +160,7 @@ final class CurlAttempt: Attempt {
       transfer.uses(addresses, of: host)
       easy.repeatAttempt(with: addresses, of: host)
       giveLibrary()
-    case .failure(let failure): end(isComplete: false, failure)
+    case .failure(let failure): transfer.ended(isComplete: false, failure)
     }
   }
 
@@ -178,15 +176,11 @@ final class CurlAttempt: Attempt {
       if let refusal = easy.refusal { throw refusal }
       try curl.add(easy)
     } catch {
-      return end(isComplete: false, error)
+      return transfer.ended(isComplete: false, error)
     }
     transfer.hasMoved()
   }
 
-  private func end(isComplete: Bool, _ failure: HTTPError?) {
-    lastMetrics = metrics
-    transfer.ended(isComplete: isComplete, failure)
-  }
 }
 
 extension CurlAttempt: CurlDelegate {
@@ -280,8 +274,8 @@ extension CurlAttempt: CurlDelegate {
 
   func ended(_ code: CURLcode) {
     if transfer.failure == nil, isLookupDue, lookUp(after: code) { return }
-    if code == CURLE_OK || transfer.failure != nil { return end(isComplete: code == CURLE_OK, nil) }
-    end(
+    if code == CURLE_OK || transfer.failure != nil { return transfer.ended(isComplete: code == CURLE_OK, nil) }
+    transfer.ended(
       isComplete: false,
       source?.failure ?? easy.failure(code, hasAnswer: hasAnswer, from: curl.settings.localEndpoint))
   }
@@ -326,7 +320,7 @@ extension CurlAttempt {
   /// Checks the texts that are not an `HTTPField`, but also go into the head.
   private func checkTexts() throws(HTTPError) {
     // libcurl would wait for a body of the response (7.88).
-    if let body, body.length != 0, request.method == .head {
+    if hasBody, request.method == .head {
       throw HTTPError(.cannotEncodeRequest, "send the body", message: "a HEAD has no body; leave it out")
     }
     try HTTPFields.check(text: body?.contentType, "the content type of the body")
@@ -366,7 +360,7 @@ extension CurlAttempt {
 
   private func setMethod() {
     let method = request.method
-    if let body, body.length != 0 {
+    if let body, !body.isEmpty {
       easy.prepareBody()
       easy.set(CURLOPT_UPLOAD, 1)
       easy.set(CURLOPT_INFILESIZE_LARGE, offset: body.length ?? -1)
@@ -426,7 +420,7 @@ extension CurlAttempt {
     }
     if let coding = body?.contentEncoding { easy.addHeader("Content-Encoding: \(coding)") }
     // A server that does not support it would delay each larger upload by a second.
-    if let body, body.length != 0, !hasExpectation { easy.addHeader("Expect:") }
+    if hasBody, !hasExpectation { easy.addHeader("Expect:") }
     easy.useHeaders()
     return size
   }

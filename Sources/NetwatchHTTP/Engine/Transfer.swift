@@ -155,12 +155,12 @@ final class Transfer {
       metrics.furtherAttempts = earlierMetrics.count
     }
     attempts += 1
-    beginAttempt()
+    began = engine.now
+    forgetResponse()
     if let cache = engine.cache { ask(cache) } else { send(chain.request) }
   }
 
-  private func beginAttempt() {
-    began = engine.now
+  private func forgetResponse() {
     verdict = .undecided
     (head, trailers, skipped) = (nil, nil, 0)
     peers = nil
@@ -171,7 +171,6 @@ final class Transfer {
     if engine.events.isObserved { tell(.sent(request, attempt: attempts)) }
     progress.sent = 0
     progress.totalToSend = chain.body?.length
-    lastMoved = engine.now
     if let transport = engine.transport {
       carry(request, by: transport)
     } else {
@@ -208,13 +207,13 @@ final class Transfer {
       release()
       return conclude(by: .attemptEnded)
     }
-    lastMoved = engine.now
+    hasMoved()
     startClock()
   }
 
   /// Returns the bytes of the request's body. Nil if there is none; libcurl does not ask for an empty one.
   private func source() throws(HTTPError) -> (any BodySource)? {
-    guard let body = chain.body, body.length != 0 else { return nil }
+    guard let body = chain.body, !body.isEmpty else { return nil }
     if let kept = keptSource.take(), kept.rewind() { return kept }
     return try body.open { [handle = engine.handle, id] in handle.run(id) { $0.proceed() } }
   }
@@ -253,7 +252,7 @@ final class Transfer {
 
   private func proceed() {
     guard machine.isAttached, !machine.isSuspended else { return }
-    lastMoved = engine.now
+    hasMoved()
     engine.watchDeadline(of: self)
     if let exchange, exchange.isDue { return goOn(with: exchange) }
     attempt?.proceed()
@@ -703,14 +702,14 @@ extension Transfer {
 
   /// Asks the cache. The request is sent after the cache has answered, unless the answer can be used.
   private func ask(_ cache: HTTPDiskCache) {
-    let hasBody = chain.body.map { $0.length != 0 } ?? false
+    let hasBody = chain.body.map { !$0.isEmpty } ?? false
     let wasUseless = exchange?.isUseless ?? false
     let exchange = CacheExchange(
       cache, curl.settings.completed(chain.request), hasBody: hasBody, hasCredential: chain.credential != nil,
       onCaching: options.onCaching)
     self.exchange = exchange
     guard !wasUseless, let url = exchange.beginLookup(options.cachePolicy) else { return goOn(with: exchange) }
-    lastMoved = engine.now
+    hasMoved()
     handle(.asked)
     startClock()
     cache.find(url, where: exchange.isWanted) { [handle = engine.handle, id, number = attempts] answer in
@@ -753,20 +752,15 @@ extension Transfer {
   }
 
   private func standsIn(_ exchange: CacheExchange, for failure: HTTPError) -> Bool {
-    guard case .undecided = verdict, attempt?.hasAnswer != true, CacheExchange.standInKinds.contains(failure.kind)
-    else {
-      return false
-    }
-    return exchange.standIn()
+    guard case .undecided = verdict, attempt?.hasAnswer != true else { return false }
+    return exchange.standIn(for: failure)
   }
 
   /// Continues the attempt with the response of the cache. If that response is unusable, the next attempt does not look for it.
   private func replaceAnswer(_ exchange: CacheExchange) {
     release()
     guard exchange.delivery != nil else { return handle(.attemptRedirected) }
-    let began = began
-    beginAttempt()
-    self.began = began
+    forgetResponse()
     answer(from: exchange)
   }
 }

@@ -62,7 +62,7 @@ final class TransportAttempt: Attempt {
 
   func start() {
     buffer.onNews { [tell] in tell(.body) }
-    let body = body?.length == 0 ? nil : body
+    let body = body.flatMap { $0.isEmpty ? nil : $0 }
     task = Task { [request, transport, buffer, tell] in
       await TransportAttempt.fetch(request, body, transport, buffer, tell)
     }

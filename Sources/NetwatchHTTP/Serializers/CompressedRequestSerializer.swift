@@ -47,7 +47,7 @@ public struct CompressedRequestSerializer: RequestSerializer {
     _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
   ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
     var (request, body) = try base.serialize(request, url: url, parameters: parameters)
-    guard body.length != 0, body.contentEncoding == nil,
+    guard !body.isEmpty, body.contentEncoding == nil,
       shouldCompress?(request, body) ?? (body.length ?? .max >= minimumLength)
     else { return (request, body) }
     if let coding = request.headerFields[.contentEncoding] {
