@@ -28,7 +28,7 @@ import Testing
     var kernel = Self.kernel(lifetime: 300)
     #expect(kernel.story == ["wifi initial eth0"])
     #expect(kernel.lookUps.last == Self.lifetime)
-    #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack)
+    #expect(kernel.timers[.expiry] == .seconds(3) + RouteEnd.slack)
     kernel.answers[.ipv6] = .noRoute
     kernel.advance(by: .seconds(2.9))
     #expect(kernel.story.count == 1)
@@ -44,20 +44,20 @@ import Testing
     kernel.advance(by: .seconds(3.1))
     #expect(kernel.published.isEmpty)
     #expect(kernel.lookUps == [.ipv6, Self.lifetime])
-    #expect(kernel.timers[.expiry] == .seconds(4) + ReachabilityMachine.expirySlack * 2)
+    #expect(kernel.timers[.expiry] == .seconds(4) + RouteEnd.slack * 2)
   }
 
   @Test func `an end that is less than a tick away is looked for again, and none that is over`() {
     var kernel = Self.kernel(lifetime: 300)
     // The timer is early by the time that passed between the event and the answer.
     kernel.answers[Self.lifetime] = Self.route(lifetime: 0)
-    kernel.advance(by: .seconds(3) + ReachabilityMachine.expirySlack)
-    #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack * 2)
+    kernel.advance(by: .seconds(3) + RouteEnd.slack)
+    #expect(kernel.timers[.expiry] == .seconds(3) + RouteEnd.slack * 2)
     // Whatever is announced meanwhile.
     kernel.tell(.routing(.ipv6, isRemoval: false))
-    #expect(kernel.timers[.expiry] == .seconds(3) + ReachabilityMachine.expirySlack * 2)
+    #expect(kernel.timers[.expiry] == .seconds(3) + RouteEnd.slack * 2)
     // Nor is one looked for that the router has taken back.
-    kernel.advance(by: ReachabilityMachine.expirySlack)
+    kernel.advance(by: RouteEnd.slack)
     #expect(kernel.timers[.expiry] == nil)
     #expect(kernel.story == ["wifi initial eth0"])
   }
@@ -91,7 +91,7 @@ import Testing
     kernel.answers[.ipv6] = .via(2, .ip("fe80::1"), from: .ip("2001:db8:1::1"))
     kernel.answers[Self.lifetime] = Self.route(lifetime: 500)
     kernel.tell(.routing(.ipv6, isRemoval: false))
-    #expect(kernel.timers[.expiry] == .seconds(5) + ReachabilityMachine.expirySlack)
+    #expect(kernel.timers[.expiry] == .seconds(5) + RouteEnd.slack)
     // Its router is the only one, so nothing depends on it.
     #expect(kernel.watch.routers.isEmpty)
   }
@@ -104,7 +104,7 @@ import Testing
     // The same address with other lifetimes.
     kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0))
     #expect(kernel.lookUps == [Self.lifetime])
-    #expect(kernel.timers[.expiry] == .seconds(1) + ReachabilityMachine.expirySlack)
+    #expect(kernel.timers[.expiry] == .seconds(1) + RouteEnd.slack)
     #expect(kernel.published.isEmpty)
   }
 

@@ -164,8 +164,6 @@ package struct ReachabilityMachine: Sendable {
   /// The time after the last announcement from which on the kernel is asked rarely.
   private static let recheckPatience = Duration.seconds(60)
   private static let rareRecheckPause = Duration.seconds(10)
-  /// Slightly more than the kernel's own time steps.
-  package static let expirySlack = Duration.milliseconds(30)
 
   package private(set) var statistics = MonitorStatistics()
   package let configuration: MonitorConfiguration

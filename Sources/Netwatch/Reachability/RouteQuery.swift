@@ -151,12 +151,15 @@ package struct RouteHop: Hashable, Sendable {
 }
 
 /// The end of an IPv6 route in use, as far as the kernel has told it.
-enum RouteEnd: Hashable {
+package enum RouteEnd: Hashable, Sendable {
   /// Not told, or there is none.
   case unknown
   case told(Duration)
   /// It is less than one of the kernel's time steps away.
   case looming(Duration)
+
+  /// Slightly more than the kernel's own time steps.
+  package static let slack = Duration.milliseconds(30)
 
   /// Creates the end of a route for which the kernel has told a time in hundredths of a second; 0 for none.
   ///
@@ -164,9 +167,9 @@ enum RouteEnd: Hashable {
   init(after ticks: UInt32, _ before: RouteEnd?, at now: Duration) {
     self =
       switch (ticks, before) {
-      case (1..., _): .told(now + .milliseconds(10) * Int(ticks) + ReachabilityMachine.expirySlack)
+      case (1..., _): .told(now + .milliseconds(10) * Int(ticks) + Self.slack)
       // An end that is less than a time step away is told like none.
-      case (_, .told): .looming(now + ReachabilityMachine.expirySlack)
+      case (_, .told): .looming(now + Self.slack)
       case (_, .looming(let time)): .looming(time)
       case (_, .unknown), (_, nil): .unknown
       }
