@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// The kernel tells of some removals before it does them, and says nothing more when it does.
+/// The kernel tells of some changes before it makes them, and says nothing more when it does.
 @Suite struct EarlyAnnouncementTests {
   static let removals: [NetworkEvent] = [
     .routing(.ipv4, isRemoval: true), .noAddress(2, .ip("10.0.0.9")), .link(3, "eth1", .down), .linkRemoved(index: 3),
@@ -35,6 +35,19 @@ import Testing
     #expect(kernel.published.count == 1)
   }
 
+  /// The message of an IPv4 address comes before routes forget the source that they chose without it.
+  @Test func `a source that is new while settling is published`() {
+    var kernel = Self.kernel()
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .unspecified(.ipv4))
+    kernel.tell(.noAddress(2, .ip("10.0.0.1")), .noAddress(2, .ip("10.0.0.9")))
+    #expect(kernel.story == ["not-reachable no_address -"])
+    kernel.forget()
+    kernel.onSettle = { $0.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.2")) }
+    kernel.tell(.address(2, .ip("10.0.0.2")))
+    #expect(kernel.settles == 1)
+    #expect(kernel.story == ["wifi route_up eth0"])
+  }
+
   @Test func `an answer that has changed is believed`() {
     var kernel = Self.kernel()
     kernel.answers[.ipv4] = .noRoute
@@ -47,7 +60,7 @@ import Testing
     var kernel = Self.kernel()
     kernel.tell(.routing(.both, isRemoval: false), .address(2, .ip("10.0.0.10")), .link(4, "eth2", .noCarrier))
     kernel.tell(.link(4, "eth2"))
-    // Adding a link that is on counts as switching it on, which the kernel finishes later.
+    // Adding a link that is on counts as switching it on, and an IPv4 address is told of early. The kernel finishes both later.
     #expect(kernel.settles <= 1)
     kernel.forget()
     kernel.tell(.routing(.both, isRemoval: false))

@@ -87,9 +87,10 @@ import Testing
       switch event {
       case .routing(let families, let isRemoval), .rules(let families, let isRemoval): isRemoval ? families : []
       case .addressRemoved(_, let address, _): AddressFamilies(address.family)
+      case .address(_, let address): address.address.family == .ipv4 ? .ipv4 : []
       case .linkRemoved: .both
       case .link(let fact): fact.flags & Interface.upFlag == 0 ? .both : []
-      case .address, .wireless, .lease, .neighbour: []
+      case .wireless, .lease, .neighbour: []
       }
     }
 

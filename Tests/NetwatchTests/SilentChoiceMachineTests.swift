@@ -52,6 +52,18 @@ import Testing
     #expect(kernel.watch.otherRouters.isEmpty)
   }
 
+  @Test func `a dead router that the kernel keeps although another one may live can fail again`() {
+    var kernel = Self.kernel()
+    for link: Int32 in [2, 3] { kernel.answers[RouteRequest(.ipv4, .link(link))] = ScriptedKernel.over(link) }
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    kernel.tell(.neighbour(Self.first, isDead: true))
+    #expect(kernel.story == ["wifi initial eth0"])
+    #expect(kernel.watch.routers == [Self.first])
+    kernel.answers[.ipv4] = ScriptedKernel.over(3)
+    kernel.tell(.neighbour(Self.first, isDead: true))
+    #expect(kernel.story == ["wifi initial eth0", "wifi interface_changed eth1"])
+  }
+
   @Test func `the router of a worse or less specific route is not watched`() {
     var kernel = Self.kernel()
     var (worse, wider) = (RouteHop(interfaceIndex: 3), RouteHop(interfaceIndex: 2))

@@ -262,6 +262,8 @@ package struct NetworkSnapshot: Sendable {
       noteCarrier(at: position)
       delta.isVisible = true
       delta.routing = family
+      // Until its message has been sent, routes keep the source that they chose before (__inet_insert_ifa).
+      if address.address.family == .ipv4 { delta.announcedEarly = family }
       return delta
     }
     // A renewed lifetime is no change. Nor is a change of "deprecated", but the kernel may now choose another source.

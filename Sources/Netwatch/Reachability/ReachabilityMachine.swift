@@ -715,7 +715,7 @@ package struct ReachabilityMachine: Sendable {
     for router in routers where dead.contains(router) {
       // The kernel takes a dead router if all are dead, and takes turns then. One that it takes in place of a router that is
       // not known to be dead is alive again, or is being looked for. After a dump, its return may be among what was lost.
-      let replacesLivingOne = watch.routers.contains {
+      let replacesLivingOne = (watch.routers + rivals).contains {
         $0.address.family == router.address.family && !routers.contains($0) && !dead.contains($0)
       }
       if replacesLivingOne || isAfterDump { evaluator.snapshot.revive(router) }
