@@ -20,6 +20,11 @@ import Testing
       }
     }
 
+    /// Waits until it has told this, and no more. A value is told after the state has changed, on the thread that changed it.
+    func hasTold(_ values: [Bool], at place: SourceLocation = #_sourceLocation) async throws {
+      try await eventually(told.withLock { $0 }, at: place) { $0 == values }
+    }
+
     /// Moves the clock once the indicator waits for it, and waits until it has come to a state.
     func advance(
       by duration: Duration, to state: ActivityState, at place: SourceLocation = #_sourceLocation
@@ -69,11 +74,12 @@ import Testing
     #expect((bench.indicator.count, bench.indicator.labels) == (1, ["upload"]))
     try await bench.advance(by: .seconds(1), to: .active)
     #expect(bench.indicator.isVisible)
+    try await bench.hasTold([false, true])
     request.end()
     #expect(bench.indicator.state == .delayingEnd)
     #expect(bench.indicator.isVisible)
     try await bench.advance(by: .milliseconds(170), to: .inactive)
-    #expect(bench.told.withLock { $0 } == [false, true, false])
+    try await bench.hasTold([false, true, false])
     withExtendedLifetime(subscription) {}
   }
 
@@ -82,7 +88,11 @@ import Testing
     let subscription = bench.listen()
     bench.indicator.begin().end()
     try await bench.advance(by: .seconds(1), to: .inactive)
-    #expect(bench.told.withLock { $0 } == [])
+    // The next one is the first of which it tells.
+    let long = bench.indicator.begin()
+    try await bench.advance(by: .seconds(1), to: .active)
+    try await bench.hasTold([true])
+    long.end()
     withExtendedLifetime(subscription) {}
   }
 
@@ -91,16 +101,16 @@ import Testing
     let subscription = bench.listen()
     bench.indicator.began("a")
     try await bench.advance(by: .seconds(1), to: .active)
+    try await bench.hasTold([true])
     for _ in 0..<50 {
       bench.indicator.ended("a")
       bench.clock.advance(by: .milliseconds(169))
       bench.indicator.began("a")
       bench.clock.advance(by: .milliseconds(500))
     }
-    #expect(bench.told.withLock { $0 } == [true])
     bench.indicator.ended("a")
     try await bench.advance(by: .milliseconds(170), to: .inactive)
-    #expect(bench.told.withLock { $0 } == [true, false])
+    try await bench.hasTold([true, false])
     withExtendedLifetime(subscription) {}
   }
 
@@ -127,12 +137,13 @@ import Testing
     let subscription = bench.listen()
     bench.indicator.began(1)
     try await bench.advance(by: .seconds(1), to: .active)
+    try await bench.hasTold([true])
     bench.indicator.isEnabled = false
     #expect(bench.told.withLock { $0 } == [true, false])
     #expect((bench.indicator.state, bench.indicator.count) == (.inactive, 1))
     bench.indicator.isEnabled = true
     try await bench.advance(by: .seconds(1), to: .active)
-    #expect(bench.told.withLock { $0 } == [true, false, true])
+    try await bench.hasTold([true, false, true])
     withExtendedLifetime(subscription) {}
   }
 
