@@ -267,4 +267,23 @@ import Testing
     #expect(error?.kind == .responseTooLarge)
     #expect(error?.message.contains("its head has a line of more than 100 KiB") == true, "\(error?.message ?? "")")
   }
+
+  /// As many as fit into a head of 256 KiB, more than HTTPFields can have.
+  @Test(arguments: [true, false]) func `a response with 80,000 fields is an error`(_ areTrailers: Bool) async throws {
+    let fields = String(repeating: "a:\n", count: 80_000)
+    let server = try ScriptedServer { connection, _ in
+      _ = connection.readHead()
+      connection.write(
+        areTrailers
+          ? "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\(fields)\r\n"
+          : "HTTP/1.1 200 OK\r\nX: y\r\n\(fields)\r\n")
+      connection.waitForEnd()
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.get, to: server.url))
+    }
+    #expect(error?.message.contains("more than 2000") == true, "\(error?.message ?? "")")
+  }
 }

@@ -259,6 +259,16 @@ import Testing
     #expect(CacheDecision(on: Self.request(), fresh, .standard, at: Self.came + 71 + 79) == .use)
   }
 
+  @Test func `fields that each 304 adds stop at the limit of a head`() throws {
+    func answer(_ numbers: Range<Int>) throws -> HTTPResponse {
+      Self.response(HTTPFields(try numbers.map { HTTPField(name: try #require(.init("x-\($0)")), value: "") }), 304)
+    }
+    let first = try answer(0..<1_500).refreshed(by: try answer(1_000..<2_000))
+    #expect(first.headerFields.count == 2_000)
+    let more = try answer(2_000..<2_001)
+    #expect(first.refreshed(by: more) == first)
+  }
+
   @Test(
     arguments: [
       ([.eTag: "\"1\""], true), ([.eTag: "W/\"1\""], true), ([.eTag: "\"2\""], false), ([:], true),

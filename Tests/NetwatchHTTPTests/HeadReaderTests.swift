@@ -60,4 +60,18 @@ import Testing
     let lines = Self.lines("HTTP/1.1 200 OK\r\n\(name):\r\n 5\r\n")
     #expect(lines.map { Self.take($0, &reader) } == [true, true, false])
   }
+
+  @Test func `a head has at most 2,000 fields, and as many trailers`() {
+    var reader = HeadReader()
+    #expect(Self.take(Array("HTTP/1.1 200 OK\r\n".utf8), &reader))
+    #expect((1...2_001).map { _ in Self.take(Array("a:\n".utf8), &reader) }.firstIndex(of: false) == 2_000)
+    var other = HeadReader()
+    func takeTrailer() -> Bool { unsafe Array("a:\n".utf8).withUnsafeBytes { unsafe other.append(trailer: $0) } == nil }
+    #expect((1...2_001).map { _ in takeTrailer() }.firstIndex(of: false) == 2_000)
+  }
+
+  @Test func `a value keeps the bytes that are not ASCII, and what is no text of a field becomes spaces`() {
+    let response = Self.read("HTTP/1.1 200 OK\r\nX-Name: Zoë\r\nX-Bell: a\u{7}b\r\nX-Zero: a\0b\r\n\r\n")?.response
+    #expect(response?.headerFields.map(\.value) == ["Zoë", "a\u{7}b", "a b"])
+  }
 }

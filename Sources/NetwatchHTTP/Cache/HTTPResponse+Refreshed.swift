@@ -1,12 +1,16 @@
 import HTTPTypes
 
 extension HTTPResponse {
-  /// Returns the response with the fields of a 304. Fields about the body are not changed.
+  /// Returns the response with the fields of a 304. Fields about the body are not changed. A response that would have more fields than
+  /// a head may have stays as it is.
   func refreshed(by response: HTTPResponse) -> HTTPResponse {
     let ofBody: [HTTPField.Name] = [.contentLength, .contentEncoding, .contentType, .contentRange, .transferEncoding]
+    let new = response.headerFields.filter { !ofBody.contains($0.name) }
+    let names = Set(new.map(\.name))
+    let kept = headerFields.filter { !names.contains($0.name) }
+    guard kept.count + new.count <= HeadReader.mostFields else { return self }
     var result = self
-    for field in response.headerFields where !ofBody.contains(field.name) { result.headerFields[field.name] = nil }
-    for field in response.headerFields where !ofBody.contains(field.name) { result.headerFields.append(field) }
+    result.headerFields = kept + new
     return result
   }
 }

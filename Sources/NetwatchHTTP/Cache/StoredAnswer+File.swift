@@ -25,9 +25,9 @@ extension StoredAnswer {
 
   /// Nil for a text that ``fileText`` does not write.
   init?(fileText: [UInt8]) {
-    guard let record = try? JSONDecoder().decode(Record.self, from: Data(fileText)), 200..<600 ~= record.status else {
-      return nil
-    }
+    guard let record = try? JSONDecoder().decode(Record.self, from: Data(fileText)), 200..<600 ~= record.status,
+      record.fields.count <= HeadReader.mostFields
+    else { return nil }
     var fields = HTTPFields()
     for field in record.fields {
       guard field.count == 2, let name = HTTPField.Name(field[0]) else { return nil }

@@ -29,6 +29,8 @@ extension ResponseHead {
 @safe struct HeadReader {
   /// The most bytes of a head, more than an honest server needs.
   static let mostBytes = 256 * 1_024
+  /// The most fields of a head, and of the trailers. HTTPFields ends the program at 65,535, for which 256 KiB have room.
+  static let mostFields = 2_000
   /// The most lines that continue a trailer.
   private static let mostTrailerFolds = 100
 
@@ -42,7 +44,7 @@ extension ResponseHead {
   // MARK: What has been read
 
   private var status: HTTPResponse.Status?
-  private var fields = HTTPFields()
+  private var fields: [HTTPField] = []
   private var bodyLength: Int64?
   private var codings = BodyCodings()
   private var isEncoded = false
@@ -59,7 +61,7 @@ extension ResponseHead {
     guard bytes <= Self.mostBytes else { return "its head is too long" }
     unsafe read(line)
     if hasFoldedLength { return "the length of its body is folded" }
-    return nil
+    return fields.count <= Self.mostFields ? nil : "its head has more than \(Self.mostFields) fields"
   }
 
   /// Reads a line after the body. A line that is not a field is left out.
@@ -74,9 +76,10 @@ extension ResponseHead {
       trailerFolds += 1
       guard trailerFolds <= Self.mostTrailerFolds else { return "its trailers are folded too often" }
       unsafe foldTrailer(content)
-    } else if let field = unsafe field(content) {
+    } else if let (name, value) = unsafe nameAndValue(content) {
+      guard trailers?.count ?? 0 < Self.mostFields else { return "it has more than \(Self.mostFields) trailers" }
       trailers = trailers ?? HTTPFields()
-      trailers?.append(field)
+      trailers?.append(unsafe HTTPField(name, read: value))
     }
     return nil
   }
@@ -98,7 +101,7 @@ extension ResponseHead {
       // This head may follow a complete one.
       head = nil
       self.status = status
-      fields = HTTPFields()
+      fields = []
       bodyLength = nil
       isEncoded = false
       codings = BodyCodings()
@@ -109,6 +112,8 @@ extension ResponseHead {
 
   private mutating func end() {
     guard head == nil, let status, !(100..<200 ~= status.code) else { return }
+    var fields = HTTPFields()
+    fields.insert(contentsOf: self.fields, at: 0)
     head = ResponseHead(
       response: HTTPResponse(status: status, headerFields: fields), code: status.code,
       bodyLength: isEncoded ? nil : bodyLength, codings: codings)
@@ -124,13 +129,8 @@ extension ResponseHead {
       if name == .contentEncoding { codings.add(contentEncoding: text) } else { codings.add(transferEncoding: text) }
     }
     guard status != nil else { return }
-    unsafe fields.append(HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value)))
+    unsafe fields.append(HTTPField(name, read: value))
     canFold = true
-  }
-
-  private func field(_ line: Slice<UnsafeRawBufferPointer>) -> HTTPField? {
-    guard let (name, value) = unsafe nameAndValue(line) else { return nil }
-    return unsafe HTTPField(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: value))
   }
 
   /// Returns the name and the value of a field. Nil if the line is not a field.
@@ -156,7 +156,7 @@ extension ResponseHead {
   /// Ends the last field, which no further line continues.
   private mutating func endFold() {
     guard !folded.isEmpty, let last = fields.last else { return }
-    fields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
+    fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: folded)
     folded = []
   }
 
@@ -185,5 +185,16 @@ extension ResponseHead {
     while start < end, unsafe isBlank(line[start]) { start += 1 }
     while end > start, unsafe isBlank(line[end - 1]) { end -= 1 }
     return unsafe line[start..<end]
+  }
+}
+
+extension HTTPField {
+  /// Creates a field from the bytes of a response. Other bytes than printable ASCII are kept, as far as a value can have them.
+  fileprivate init(_ name: Name, read bytes: Slice<UnsafeRawBufferPointer>) {
+    if unsafe bytes.allSatisfy({ 0x20...0x7e ~= $0 }) {
+      self.init(name: name, value: unsafe String(decoding: bytes, as: UTF8.self))
+    } else {
+      unsafe self.init(name: name, lenientValue: UnsafeRawBufferPointer(rebasing: bytes))
+    }
   }
 }
