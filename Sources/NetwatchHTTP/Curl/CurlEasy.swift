@@ -18,8 +18,8 @@ import Netwatch
   private enum HeadPlace { case statusLine, firstField, furtherField }
 
   let handle: UnsafeMutableRawPointer
-  /// The delegate; nil between requests.
-  private weak var delegate: (any CurlDelegate)?
+  /// The delegate, which gives the handle back before it goes; nil between requests.
+  private unowned var delegate: (any CurlDelegate)?
   /// The buffer into which libcurl writes its error messages.
   let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?

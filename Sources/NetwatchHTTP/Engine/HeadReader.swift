@@ -44,7 +44,7 @@ extension ResponseHead {
   // MARK: What has been read
 
   private var status: HTTPResponse.Status?
-  private var fields: [HTTPField] = []
+  private var fields = HTTPFields()
   private var bodyLength: Int64?
   private var codings = BodyCodings()
   private var isEncoded = false
@@ -101,7 +101,7 @@ extension ResponseHead {
       // This head may follow a complete one.
       head = nil
       self.status = status
-      fields = []
+      fields = HTTPFields()
       bodyLength = nil
       isEncoded = false
       codings = BodyCodings()
@@ -112,8 +112,6 @@ extension ResponseHead {
 
   private mutating func end() {
     guard head == nil, let status, !(100..<200 ~= status.code) else { return }
-    var fields = HTTPFields()
-    fields.insert(contentsOf: self.fields, at: 0)
     head = ResponseHead(
       response: HTTPResponse(status: status, headerFields: fields), code: status.code,
       bodyLength: isEncoded ? nil : bodyLength, codings: codings)
@@ -156,7 +154,7 @@ extension ResponseHead {
   /// Ends the last field, which no further line continues.
   private mutating func endFold() {
     guard !folded.isEmpty, let last = fields.last else { return }
-    fields[fields.count - 1] = HTTPField(name: last.name, lenientValue: folded)
+    fields[fields.endIndex - 1] = HTTPField(name: last.name, lenientValue: folded)
     folded = []
   }
 

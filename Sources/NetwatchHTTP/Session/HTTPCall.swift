@@ -65,7 +65,7 @@ public struct HTTPCall: RequestConvertible {
   /// The request that the call was made from, unchanged except for the properties that were set since. Nil for a call with a path.
   var whole: HTTPRequest? {
     guard var request = original else { return nil }
-    if let method { request.method = method }
+    if let method, method != request.method { request.method = method }
     if path != request.path ?? "" { request.path = path }
     request.headerFields = headerFields
     return request
