@@ -66,9 +66,8 @@ final class SessionEngine {
   private var transfers: [RequestID: Transfer] = [:]
   /// One timer for all deadlines.
   private lazy var deadline = LoopTimer(on: loop) { [unowned self] in lookAtDeadlines() }
-  private var waiting: [RequestID: LoopTimer] = [:]
-  /// The timers of transfers that wait between two attempts.
-  private var delayed: [RequestID: LoopTimer] = [:]
+  /// The transfers that wait for a path.
+  private var waiting: Set<RequestID> = []
   let events: EventHub
   let interceptors: [any RequestInterceptor]
   /// The transport of all requests. Nil: libcurl.
@@ -235,13 +234,9 @@ final class SessionEngine {
   }
 
   private func lookAtDeadlines() {
-    let now = now
     for transfer in transfers.values {
-      if transfer.isLate(at: now) {
-        transfer.timedOut()
-      } else {
-        watchDeadline(of: transfer)
-      }
+      transfer.timePassed()
+      watchDeadline(of: transfer)
     }
   }
 
@@ -249,33 +244,21 @@ final class SessionEngine {
 
   func waitForPath(_ transfer: Transfer) {
     guard let path else { return transfer.handle(.pathArrived) }
-    let id = transfer.id
     if pathSubscription == nil {
       pathSubscription = path.onPathChange { [handle] in handle.run { $0.pathChanged() } }
     }
-    let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.pathWaitTimedOut() }
-    timer.set(at: transfer.pathWaitEnd)
-    waiting[id] = timer
+    waiting.insert(transfer.id)
     // The subscription was made first, so that a path that arrives now is not missed.
     if transfer.hasPath { transfer.handle(.pathArrived) }
   }
 
-  /// Makes another attempt after this time.
-  func delay(_ transfer: Transfer, by delay: Duration) {
-    let id = transfer.id
-    let timer = LoopTimer(on: loop) { [unowned self] in self.transfer(id)?.handle(.delayEnded) }
-    timer.set(at: now + delay.asDelay)
-    delayed[id] = timer
-  }
-
   func stopWaiting(_ transfer: Transfer) {
-    if delayed.removeValue(forKey: transfer.id) != nil { return }
-    waiting[transfer.id] = nil
+    waiting.remove(transfer.id)
     if waiting.isEmpty { pathSubscription = nil }
   }
 
   private func pathChanged() {
-    for id in waiting.keys {
+    for id in waiting {
       if let transfer = transfers[id], transfer.hasPath { transfer.handle(.pathArrived) }
     }
   }

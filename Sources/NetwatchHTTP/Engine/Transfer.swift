@@ -11,17 +11,6 @@ final class Transfer {
   /// The outcome of a transfer, and who is told that its activity ends; nil if it was not active.
   typealias End = (outcome: Outcome, observer: (any RequestObserver)?)
 
-  /// What becomes of the response of an attempt.
-  private enum Verdict {
-    /// The head has not arrived, another head may follow, or somebody is being asked.
-    case undecided
-    /// The body is read and thrown away, and this request follows.
-    case skipped(HTTPRequest)
-    /// The body is read and thrown away, because the cache has the response.
-    case replaced
-    case accepted
-  }
-
   /// The most bytes that are read of a redirect's body, so that the connection can be reused.
   private static let mostSkipped = 64 * 1_024
 
@@ -31,7 +20,6 @@ final class Transfer {
   private let engine: SessionEngine
   private let curl: CurlMulti
   private var machine: TransferMachine
-  private var chain: RequestChain
   private var status: TaskStatus?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
   private let completion: OneShot<End?>
@@ -47,7 +35,6 @@ final class Transfer {
   private var isFromCache = false
   /// The time at which the attempt began.
   private var began = Duration.zero
-  private var verdict = Verdict.undecided
   /// The cache in this attempt; nil for a session without a cache.
   private var exchange: CacheExchange?
   /// The source of the request's body for an attempt that is to be repeated.
@@ -59,8 +46,6 @@ final class Transfer {
   private var earlierMetrics: [HTTPMetrics] = []
   /// The number of attempts that each interceptor has asked for, by its index in the list.
   private var retries: [Int: Int] = [:]
-  /// The delay before the attempt that an interceptor has asked for.
-  private var retryDelay = Duration.zero
 
   // MARK: The response
 
@@ -69,16 +54,9 @@ final class Transfer {
   private var body: ResponseBody
   /// The number of bytes of this attempt that were thrown away.
   private var skipped = 0
-  /// Whether the reader of the body has enough for now.
-  private var isStalled = false
   private(set) var progress = HTTPProgress()
 
-  // MARK: The deadlines
-
-  private var lastMoved = Duration.zero
-  /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
-  private var end: Duration?
-
+  private var chain: RequestChain { machine.chain }
   private var options: HTTPTaskOptions { plan.options }
   private var info: HTTPTaskInfo { HTTPTaskInfo(id: id, kind: plan.kind, label: options.label) }
 
@@ -93,41 +71,44 @@ final class Transfer {
     self.curl = curl
     self.onProgress = onProgress
     self.completion = completion
-    chain = RequestChain(plan)
     body = ResponseBody(
       makeSink?({ [handle = engine.handle] in handle.run(id) { $0.goOnReading() } }), plan.options)
     let adapts = !engine.interceptors.isEmpty || !plan.options.interceptors.isEmpty
     let mayWait = plan.options.waitsForPath && engine.path != nil
     machine = TransferMachine(
-      waitsForPath: mayWait && !Self.looksBeforeItWaits(plan, engine, adapts), adapts: adapts)
+      plan, waitsForPath: mayWait && !Self.looksBeforeItWaits(plan, engine, adapts), adapts: adapts)
   }
 
   // MARK: The machine
 
   func handle(_ event: TransferMachine.Event) {
     if engine.events.isObserved { tell(of: event) }
-    let effects = machine.handle(event)
+    let effects = machine.handle(event, at: engine.now)
     if effects.contains(.detach) { release() }
     if effects.contains(.pause) { attempt?.pause() }
     if effects.contains(.endActivity) { engine.observer?.ended(id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
     if effects.contains(.waitForPath) {
       if engine.events.isObserved { tell(.waiting) }
-      engine.waitForPath(self)
+      waitForPath()
     }
-    if effects.contains(.delay) { engine.delay(self, by: retryDelay) }
     if effects.contains(.beginActivity) { engine.observer?.began(id, isIndicated: options.isIndicated) }
     if effects.contains(.adapt) { adapt() }
     if effects.contains(.attach) { attach() }
     if effects.contains(.proceed) { proceed() }
     if effects.contains(.complete) { engine.complete(self) }
-    if let status, !machine.isOver { status.change(to: machine.phase) }
+    if effects.contains(.endIdleness) { endIdleness() }
+    if effects.contains(.endTime) { fail(HTTPError(.timedOut, "request")) }
+    if effects.contains(.endPathWait) { endPathWait() }
+    guard !machine.isOver else { return }
+    status?.change(to: HTTPTask.State(machine.phase))
+    engine.watchDeadline(of: self)
   }
 
   /// Returns the public state of the transfer. If there is none yet, it exists from now on.
   func publicStatus() -> TaskStatus {
     if let status { return status }
-    let status = TaskStatus(machine.phase, progress)
+    let status = TaskStatus(HTTPTask.State(machine.phase), progress)
     self.status = status
     return status
   }
@@ -148,7 +129,7 @@ final class Transfer {
   // MARK: An attempt
 
   private func attach() {
-    if engine.cache == nil, options.restrictsPath, !mayUsePath { return conclude(by: .attemptWentOffline) }
+    if engine.cache == nil, options.restrictsPath, !mayUsePath { return handle(.attemptWentOffline) }
     if attempts > 0 {
       earlierMetrics.append(metrics)
       metrics = HTTPMetrics()
@@ -161,7 +142,6 @@ final class Transfer {
   }
 
   private func forgetResponse() {
-    verdict = .undecided
     (head, trailers, skipped) = (nil, nil, 0)
     peers = nil
     isFromCache = false
@@ -205,10 +185,10 @@ final class Transfer {
     } catch {
       failure = error
       release()
-      return conclude(by: .attemptEnded)
+      return end()
     }
     hasMoved()
-    startClock()
+    machine.startClock(at: engine.now)
   }
 
   /// Returns the bytes of the request's body. Nil if there is none; libcurl does not ask for an empty one.
@@ -259,26 +239,24 @@ final class Transfer {
   }
 
   private func goOnReading() {
-    isStalled = false
+    machine.isStalled = false
     proceed()
   }
 
   /// Handles the result of an attempt: a response, a redirect or a failure.
   private func conclude() {
-    if let exchange, case .replaced = verdict, failure == nil { return replaceAnswer(exchange) }
-    var event = TransferMachine.Event.attemptEnded
-    if case .skipped(let next) = verdict, failure == nil {
-      if engine.events.isObserved { tell(.redirected(next)) }
-      chain = chain.following(next)
-      event = .attemptRedirected
-    }
+    if let exchange, machine.verdict == .replaced, failure == nil { return replaceAnswer(exchange) }
+    if case .skipped(let next) = machine.verdict, failure == nil, engine.events.isObserved { tell(.redirected(next)) }
     let mayRepeat = failure != nil && machine.adapts && keepSource()
     release()
-    conclude(by: event, mayRepeat: mayRepeat)
+    end(mayRepeat: mayRepeat)
   }
 
-  private func conclude(by event: TransferMachine.Event, mayRepeat: Bool = true) {
-    guard event == .attemptEnded, let failure, mayRepeat, askAboutRetry(after: failure) else { return handle(event) }
+  /// Ends the attempt, unless an interceptor is asked about another one.
+  private func end(mayRepeat: Bool = true) {
+    guard let failure, mayRepeat, askAboutRetry(after: failure) else {
+      return handle(.attemptEnded(hasFailed: failure != nil))
+    }
   }
 
   /// Handles a failed attempt. Never called from within libcurl.
@@ -292,7 +270,7 @@ final class Transfer {
       if attempt.hasSent != true { forgetClock() }
     }
     release()
-    conclude(by: waits ? .attemptWentOffline : .attemptEnded, mayRepeat: mayRepeat)
+    if waits { handle(.attemptWentOffline) } else { end(mayRepeat: mayRepeat) }
   }
 
   // MARK: The response
@@ -301,14 +279,13 @@ final class Transfer {
   private func decide(on head: ResponseHead) throws(HTTPError) {
     if engine.events.isObserved { tell(.received(head.response)) }
     if let exchange, exchange.isReplaced(head.response) {
-      verdict = .replaced
-      return
+      return machine.decide(.replaced)
     }
     exchange?.invalidate(by: head.response)
     switch head.mayLeadOn ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept {
     case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
     case .follow(let next):
-      verdict = .skipped(next)
+      machine.decide(.skipped(next))
       if let exchange, head.codings.isEmpty { exchange.store(head.response) }
     case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
     case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
@@ -316,7 +293,7 @@ final class Transfer {
   }
 
   private func accept(_ head: ResponseHead) throws(HTTPError) {
-    verdict = .accepted
+    machine.decide(.accepted)
     progress.totalToReceive = head.bodyLength
     try body.begin(
       head, to: chain.request,
@@ -332,7 +309,7 @@ final class Transfer {
         progress.received += Int64(part.count)
         report()
       }
-      isStalled = acceptance == .paused
+      machine.isStalled = acceptance == .paused
       return acceptance
     } catch {
       failure = error
@@ -383,7 +360,7 @@ final class Transfer {
   private func ask<Answer: Sendable>(
     _ question: @escaping @Sendable () async -> Answer, then: @escaping @Sendable (Transfer, Answer) -> Void
   ) {
-    handle(.asked)
+    handle(.asked(.caller))
     wait(for: question, then: then)
   }
 
@@ -402,15 +379,13 @@ final class Transfer {
     guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
     if engine.events.isObserved { tell(.redirected(next)) }
     failure = nil
-    chain = chain.following(next)
-    handle(.refused)
+    handle(.redirected(next))
   }
 
   private func answered(credential: HTTPCredential?) {
     guard let credential else { return goOnWithResponse() }
     failure = nil
-    chain = chain.answering(with: credential)
-    handle(.refused)
+    handle(.answered(credential))
   }
 
   private func goOnWithResponse() {
@@ -431,7 +406,7 @@ final class Transfer {
 
   /// Asks the interceptors for the request of an attempt. ``attach()`` follows.
   private func adapt() {
-    startClock()
+    machine.startClock(at: engine.now)
     wait { [interceptors, plan, info] in
       await interceptors.adapt(plan.request, for: info)
     } then: {
@@ -443,8 +418,7 @@ final class Transfer {
     switch answer {
     case .success(var request):
       plan.scope.confine(&request, own: plan.own)
-      chain = chain.restarted(with: request)
-      handle(.accepted)
+      handle(.adapted(request))
     case .failure(let failure): fail(failure)
     }
   }
@@ -471,7 +445,7 @@ final class Transfer {
   private func askAboutRetry(after failure: HTTPError) -> Bool {
     guard mayRetry, !machine.isAsking else { return false }
     // Bytes that have gone to a file or a stream cannot be taken back.
-    if case .accepted = verdict, !body.isKeptInMemory { return false }
+    if machine.verdict == .accepted, !body.isKeptInMemory { return false }
     handle(.attemptFailed)
     wait(for: question(response: nil, error: failure)) { transfer, answer in
       switch answer.decision {
@@ -498,48 +472,28 @@ final class Transfer {
     keepSource()
     failure = nil
     retries[interceptor, default: 0] += 1
-    retryDelay = delay
     body.restart()
     progress.received = 0
     progress.totalToReceive = nil
-    handle(.retried)
+    handle(.retried(after: delay))
   }
 
   // MARK: Deadlines
 
-  /// The time at which nothing has moved for too long, or at which the task's total time is over. Nil if there is no limit now.
-  var deadline: Duration? {
-    guard machine.isAttached, !machine.isSuspended, !isStalled, let timeout = options.timeout else { return end }
-    let isCallerAsked = machine.isAsking && exchange?.isLooking != true
-    if isCallerAsked || exchange?.delivery != nil { return end }
-    let idleEnd = lastMoved + timeout.asDelay
-    return end.map { min($0, idleEnd) } ?? idleEnd
-  }
+  /// The next time at which ``timePassed()`` is to be called; nil if there is none.
+  var deadline: Duration? { machine.deadline }
 
-  /// Starts the time for the whole task. Only the first call counts, and the first one after ``forgetClock()``.
-  private func startClock() {
-    if end == nil, let limit = options.totalTimeout { end = engine.now + limit.asDelay }
-    engine.watchDeadline(of: self)
-  }
+  func timePassed() { handle(.timePassed(isQueued: attempt?.isBegun == false)) }
 
-  /// Stops the time for the whole task if its first attempt, which has sent nothing, had no path. The wait for the first path does
-  /// not count.
-  private func forgetClock() { if attempts <= 1 { end = nil } }
-
-  /// Returns whether ``deadline`` has passed. The time in which a request waits for a connection does not count.
-  func isLate(at now: Duration) -> Bool {
-    guard let deadline, deadline <= now else { return false }
-    if attempt?.isBegun == false { lastMoved = now }
-    return self.deadline.map { $0 <= now } ?? false
-  }
-
-  /// Handles the task's deadline, which has passed.
-  func timedOut() {
+  /// Ends the attempt in which nothing has moved for too long.
+  private func endIdleness() {
     let failure = HTTPError(.timedOut, "request")
-    guard let exchange, machine.isAttached, end.map({ engine.now < $0 }) ?? true, standsIn(exchange, for: failure)
-    else { return fail(failure) }
+    guard let exchange, standsIn(exchange, for: failure) else { return fail(failure) }
     replaceAnswer(exchange)
   }
+
+  /// Stops the time for the whole task if its first attempt, which has sent nothing, had no path.
+  private func forgetClock() { if attempts <= 1 { machine.forgetClock() } }
 
   // MARK: Paths
 
@@ -597,14 +551,14 @@ final class Transfer {
       message: "the options say which path the task may use; give the session a path, such as a NetworkMonitor")
   }
 
-  /// The time until which the task waits for a path.
-  var pathWaitEnd: Duration {
-    if let patience = options.reachabilityTimeout { return engine.now + patience.asDelay }
-    return options.retriesWhenReachable ? engine.now + .seconds(60) : engine.graceEnd
+  private func waitForPath() {
+    let patience = options.reachabilityTimeout ?? (options.retriesWhenReachable ? .seconds(60) : nil)
+    machine.wait(until: patience.map { engine.now + $0.asDelay } ?? engine.graceEnd)
+    engine.waitForPath(self)
   }
 
   /// Fails the task, because no path has come in time.
-  func pathWaitTimedOut() {
+  private func endPathWait() {
     if !mayUsePath {
       let medium = engine.path?.medium.map { "goes over \($0.rawValue)" } ?? "is not known"
       return fail(
@@ -628,9 +582,9 @@ extension Transfer: AttemptDelegate {
   var now: Duration { engine.now }
   var isSuspended: Bool { machine.isSuspended }
   var isAsking: Bool { machine.isAsking }
-  var isUndecided: Bool { if case .undecided = verdict { !machine.isAsking } else { false } }
+  var isUndecided: Bool { machine.verdict == .undecided && !machine.isAsking }
 
-  func hasMoved() { lastMoved = engine.now }
+  func hasMoved() { machine.moved(at: engine.now) }
 
   func sent(_ count: Int64) {
     progress.sent = count
@@ -652,7 +606,7 @@ extension Transfer: AttemptDelegate {
 
   func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
     if machine.isSuspended || machine.isAsking { return .paused }
-    switch verdict {
+    switch machine.verdict {
     case .undecided: return .refused
     case .skipped, .replaced:
       skipped += bytes.count
@@ -678,7 +632,7 @@ extension Transfer: AttemptDelegate {
       endBody()
     }
     let isSkipping =
-      switch verdict {
+      switch machine.verdict {
       case .skipped, .replaced: true
       case .undecided, .accepted: false
       }
@@ -710,8 +664,8 @@ extension Transfer {
     self.exchange = exchange
     guard !wasUseless, let url = exchange.beginLookup(options.cachePolicy) else { return goOn(with: exchange) }
     hasMoved()
-    handle(.asked)
-    startClock()
+    machine.startClock(at: engine.now)
+    handle(.asked(.cache))
     cache.find(url, where: exchange.isWanted) { [handle = engine.handle, id, number = attempts] answer in
       handle.run(id) { transfer in
         guard transfer.attempts == number else { return }
@@ -746,20 +700,21 @@ extension Transfer {
     guard let delivery = exchange.delivery else { return }
     if delivery.use == .hit || delivery.use == .miss { metrics = HTTPMetrics() }
     isFromCache = true
+    machine.answeredByCache()
     carry(
       chain.request, by: CachedTransport(response: delivery.response, answer: delivery.body),
       length: delivery.body?.bodyCount)
   }
 
   private func standsIn(_ exchange: CacheExchange, for failure: HTTPError) -> Bool {
-    guard case .undecided = verdict, attempt?.hasAnswer != true else { return false }
+    guard machine.verdict == .undecided, attempt?.hasAnswer != true else { return false }
     return exchange.standIn(for: failure)
   }
 
   /// Continues the attempt with the response of the cache. If that response is unusable, the next attempt does not look for it.
   private func replaceAnswer(_ exchange: CacheExchange) {
     release()
-    guard exchange.delivery != nil else { return handle(.attemptRedirected) }
+    guard exchange.delivery != nil else { return handle(.attemptRepeated) }
     forgetResponse()
     answer(from: exchange)
   }

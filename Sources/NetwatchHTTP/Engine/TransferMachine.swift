@@ -1,4 +1,8 @@
-/// The states of a task, from its creation to its one end. Pure: events in, effects out.
+import HTTPTypes
+import Netwatch
+
+/// The states of a task, from its creation to its one end: its attempts, its redirects, its delays and its deadlines. Pure: events and
+/// times in, effects out.
 ///
 /// ```
 ///             resumed           path                     ended, cancelled
@@ -14,32 +18,49 @@
 /// A running task is held back while it is suspended, or while somebody decides about its request, a redirect, a challenge or a
 /// failure. libcurl is then paused. If the attempt ends nevertheless, the end waits until nothing holds the task back.
 struct TransferMachine {
-  enum Event: CaseIterable {
+  enum Event {
     case resumed
     case suspended
     /// The task ends with the failure that its driver has stored.
     case cancelled
     case pathArrived
-    /// The delay before another attempt is over.
-    case delayEnded
-    /// Somebody is asked about the request, a redirect or a challenge.
-    case asked
-    /// The response is that of the task, or the answer lets the attempt continue.
+    /// A deadline may have passed. `isQueued`: the attempt waits for one of the session's connections, and that time does not count.
+    case timePassed(isQueued: Bool)
+    case asked(Asked)
+    /// The answer lets the attempt continue.
     case accepted
-    /// Another attempt follows at once.
-    case refused
+    /// The interceptors have made this request for the attempt.
+    case adapted(HTTPRequest)
+    /// Another attempt follows at once, with the request to which the caller lets a redirect lead.
+    case redirected(HTTPRequest)
+    /// Another attempt follows at once, with the credential that a challenge has asked for.
+    case answered(HTTPCredential)
     /// Another attempt follows after a delay, as if it were the first.
-    case retried
+    case retried(after: Duration)
     /// libcurl has ended the attempt, and somebody is asked whether it is the last one.
     case attemptFailed
-    /// libcurl has ended the attempt, and it is the last one.
-    case attemptEnded
-    /// libcurl has ended the attempt, and another one follows.
-    case attemptRedirected
+    /// libcurl has ended the attempt. It is the last one if it has failed, and unless its response was a redirect.
+    case attemptEnded(hasFailed: Bool)
+    /// The attempt has brought nothing that can be used, and is made again.
+    case attemptRepeated
     /// The attempt has failed because there is no path, and may be repeated.
     case attemptWentOffline
     /// The connection of the attempt is lost, and the attempt may be repeated. libcurl has not noticed it.
     case connectionLost
+  }
+
+  /// Who decides before the attempt goes on. The time that the caller takes, or an interceptor, does not count.
+  enum Asked: Hashable { case caller, cache }
+
+  /// What becomes of the response of an attempt.
+  enum Verdict: Hashable {
+    /// The head has not arrived, another head may follow, or somebody is being asked.
+    case undecided
+    /// The body is read and thrown away, and this request follows.
+    case skipped(HTTPRequest)
+    /// The body is read and thrown away, because the cache has the response.
+    case replaced
+    case accepted
   }
 
   /// What the transfer has to do, in this order.
@@ -49,26 +70,32 @@ struct TransferMachine {
     static let detach = Effects(rawValue: 1 << 0)
     static let pause = Effects(rawValue: 1 << 1)
     static let endActivity = Effects(rawValue: 1 << 2)
-    /// Stop waiting for a path or for the end of a delay.
     static let stopWaiting = Effects(rawValue: 1 << 3)
+    /// Have ``pathArrived`` told, and set the end of the wait with ``wait(until:)``.
     static let waitForPath = Effects(rawValue: 1 << 4)
-    static let delay = Effects(rawValue: 1 << 5)
-    static let beginActivity = Effects(rawValue: 1 << 6)
+    static let beginActivity = Effects(rawValue: 1 << 5)
     /// Ask the interceptors for the request to send.
-    static let adapt = Effects(rawValue: 1 << 7)
+    static let adapt = Effects(rawValue: 1 << 6)
     /// Make an attempt.
-    static let attach = Effects(rawValue: 1 << 8)
-    static let proceed = Effects(rawValue: 1 << 9)
+    static let attach = Effects(rawValue: 1 << 7)
+    static let proceed = Effects(rawValue: 1 << 8)
     /// Deliver the outcome and forget the task.
-    static let complete = Effects(rawValue: 1 << 10)
+    static let complete = Effects(rawValue: 1 << 9)
+    /// Nothing has moved for too long.
+    static let endIdleness = Effects(rawValue: 1 << 10)
+    /// The time for the whole task is over.
+    static let endTime = Effects(rawValue: 1 << 11)
+    /// No path has come in time.
+    static let endPathWait = Effects(rawValue: 1 << 12)
   }
 
   enum Phase: Hashable {
     /// The task has not begun, or was suspended while it waited.
     case suspended
-    case waiting
+    /// The task waits for a path. The wait has an end when ``wait(until:)`` has set it.
+    case waiting(until: Duration?)
     /// The task waits between two attempts.
-    case delayed
+    case delayed(until: Duration)
     case running(Attempt)
     /// The task is over. The completion is part of the request: if the task was active, its activity ends after the completion
     /// has run.
@@ -76,29 +103,44 @@ struct TransferMachine {
   }
 
   struct Attempt: Hashable {
-    enum End: Hashable { case last, again, later, offline }
+    enum End: Hashable { case last, again, later(after: Duration), offline }
     /// How the attempt has ended; nil while libcurl has it.
     var end: End?
     var isSuspended = false
-    var isAsking = false
+    /// Who decides about the request, a redirect, a challenge or a failure; nil if nobody does.
+    var asked: Asked?
+    var verdict = Verdict.undecided
+    var isFromCache = false
 
-    var isHeldBack: Bool { isSuspended || isAsking }
+    var isHeldBack: Bool { isSuspended || asked != nil }
   }
 
   private(set) var phase = Phase.suspended
+  private(set) var chain: RequestChain
   /// Whether the task waits for a path before it begins.
   let waitsForPath: Bool
   /// Whether interceptors are asked for the request before it is sent.
   let adapts: Bool
+  /// The time after which an attempt ends in which nothing moves; nil for no limit.
+  private let timeout: Duration?
+  private let totalTimeout: Duration?
+  private var lastMoved = Duration.zero
+  /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
+  private var end: Duration?
+  /// Whether the reader of the body has enough for now.
+  var isStalled = false
 
-  init(waitsForPath: Bool, adapts: Bool) {
+  init(_ plan: RequestPlan, waitsForPath: Bool, adapts: Bool) {
+    chain = RequestChain(plan)
+    timeout = plan.options.timeout?.asDelay
+    totalTimeout = plan.options.totalTimeout?.asDelay
     self.waitsForPath = waitsForPath
     self.adapts = adapts
   }
 
-  mutating func handle(_ event: Event) -> Effects {
+  mutating func handle(_ event: Event, at now: Duration) -> Effects {
     let wasActive = isActive
-    var (next, effects) = transition(on: event)
+    var (next, effects) = transition(on: event, at: now)
     phase = next
     if isActive != wasActive, !isOver { effects.insert(isActive ? .beginActivity : .endActivity) }
     return effects
@@ -115,6 +157,9 @@ struct TransferMachine {
 
   var isOver: Bool { if case .over = phase { true } else { false } }
 
+  /// Whether the task waits for a path.
+  var isWaiting: Bool { if case .waiting = phase { true } else { false } }
+
   /// Whether nothing happens until the task is resumed.
   var isSuspended: Bool {
     switch phase {
@@ -125,19 +170,95 @@ struct TransferMachine {
   }
 
   /// Whether somebody decides about the request, a redirect, a challenge or a failure, or the cache looks.
-  var isAsking: Bool { if case .running(let attempt) = phase { attempt.isAsking } else { false } }
+  var isAsking: Bool { if case .running(let attempt) = phase { attempt.asked != nil } else { false } }
 
   /// Whether libcurl has the attempt.
   var isAttached: Bool { if case .running(let attempt) = phase { attempt.end == nil } else { false } }
 
-  private func transition(on event: Event) -> (Phase, Effects) {
+  /// What becomes of the response of the attempt.
+  var verdict: Verdict { if case .running(let attempt) = phase { attempt.verdict } else { .undecided } }
+
+  /// Decides what becomes of the response of the attempt.
+  mutating func decide(_ verdict: Verdict) { change { $0.verdict = verdict } }
+
+  /// Takes note that the attempt delivers the response of the cache, for which no time is set.
+  mutating func answeredByCache() {
+    change {
+      $0.isFromCache = true
+      $0.verdict = .undecided
+    }
+  }
+
+  private mutating func change(_ body: (inout Attempt) -> Void) {
+    guard case .running(var attempt) = phase else { return }
+    body(&attempt)
+    phase = .running(attempt)
+  }
+
+  // MARK: Deadlines
+
+  /// The next time at which ``Event/timePassed(isQueued:)`` is due; nil if there is none.
+  var deadline: Duration? {
+    guard !isOver else { return nil }
+    guard let own = ownDeadline else { return end }
+    return end.map { min($0, own) } ?? own
+  }
+
+  /// The deadline of the phase, apart from that of the whole task.
+  private var ownDeadline: Duration? {
+    switch phase {
+    case .waiting(let end): return end
+    case .delayed(let end): return end
+    case .running(let attempt):
+      let isTimed = attempt.end == nil && !attempt.isSuspended && attempt.asked != .caller && !attempt.isFromCache
+      return isTimed && !isStalled ? timeout.map { lastMoved + $0 } : nil
+    case .suspended, .over: return nil
+    }
+  }
+
+  /// Takes note that something has moved: the request has got a connection, or bytes have come or gone.
+  mutating func moved(at now: Duration) { lastMoved = now }
+
+  /// Starts the time for the whole task. Only the first call counts, and the first one after ``forgetClock()``.
+  mutating func startClock(at now: Duration) { if end == nil { end = totalTimeout.map { now + $0 } } }
+
+  /// Stops the time for the whole task, which has sent nothing yet: the wait for the first path does not count.
+  mutating func forgetClock() { end = nil }
+
+  /// Sets the time until which the task waits for a path.
+  mutating func wait(until end: Duration) { if isWaiting { phase = .waiting(until: end) } }
+
+  private mutating func timePassed(isQueued: Bool, at now: Duration) -> (Phase, Effects) {
+    guard let deadline, deadline <= now else { return (phase, []) }
+    if let end, end <= now { return (phase, .endTime) }
+    switch phase {
+    case .waiting: return (phase, .endPathWait)
+    case .delayed:
+      let (phase, effects) = first
+      return (phase, effects.union(.stopWaiting))
+    case .running:
+      if isQueued { lastMoved = now }
+      return (phase, isQueued ? [] : .endIdleness)
+    case .suspended, .over: return (phase, [])
+    }
+  }
+
+  // MARK: Transitions
+
+  private mutating func transition(on event: Event, at now: Duration) -> (Phase, Effects) {
     switch (phase, event) {
+    case (.over, _):
+      return (phase, [])
+
+    case (_, .timePassed(let isQueued)):
+      return timePassed(isQueued: isQueued, at: now)
+
     case (.suspended, .resumed):
-      return waitsForPath ? (.waiting, .waitForPath) : first
+      return waitsForPath ? (.waiting(until: nil), .waitForPath) : first
     case (.suspended, .cancelled):
       return (over, .complete)
 
-    case (.waiting, .pathArrived), (.delayed, .delayEnded):
+    case (.waiting, .pathArrived):
       let (phase, effects) = first
       return (phase, effects.union(.stopWaiting))
     case (.waiting, .suspended), (.delayed, .suspended):
@@ -146,14 +267,16 @@ struct TransferMachine {
       return (over, [.stopWaiting, .complete])
 
     case (.running(let attempt), _):
-      return transition(of: attempt, on: event)
+      return transition(of: attempt, on: event, at: now)
 
-    case (.suspended, _), (.waiting, _), (.delayed, _), (.over, _):
+    case (.suspended, _), (.waiting, _), (.delayed, _):
       return (phase, [])
     }
   }
 
-  private func transition(of attempt: Attempt, on event: Event) -> (Phase, Effects) {
+  private mutating func transition(
+    of attempt: Attempt, on event: Event, at now: Duration
+  ) -> (Phase, Effects) {
     var next = attempt
     let isAttached = attempt.end == nil
     switch event {
@@ -165,53 +288,68 @@ struct TransferMachine {
     case .resumed:
       guard attempt.isSuspended else { return (phase, []) }
       next.isSuspended = false
-      return goOn(next)
-    case .asked:
-      next.isAsking = true
+      return goOn(next, at: now)
+    case .asked(let asked):
+      next.asked = asked
       return (.running(next), [])
-    case .accepted:
-      guard attempt.isAsking else { return (phase, []) }
-      next.isAsking = false
-      return goOn(next)
-    case .refused, .retried:
-      guard attempt.isAsking else { return (phase, []) }
-      next.isAsking = false
-      next.end = event == .refused ? .again : .later
-      let (phase, effects) = goOn(next)
+    case .accepted, .adapted:
+      guard attempt.asked != nil else { return (phase, []) }
+      if case .adapted(let request) = event { chain = chain.restarted(with: request) }
+      next.asked = nil
+      return goOn(next, at: now)
+    case .redirected, .answered, .retried:
+      guard attempt.asked != nil else { return (phase, []) }
+      next.asked = nil
+      next.end = .again
+      switch event {
+      case .redirected(let request): chain = chain.following(request)
+      case .answered(let credential): chain = chain.answering(with: credential)
+      case .retried(let delay): next.end = .later(after: delay)
+      default: break
+      }
+      let (phase, effects) = goOn(next, at: now)
       return (phase, isAttached ? effects.union(.detach) : effects)
-    case .attemptEnded, .attemptRedirected, .attemptWentOffline:
+    case .attemptEnded(let hasFailed):
       guard isAttached else { return (phase, []) }
-      next.end = event == .attemptEnded ? .last : event == .attemptRedirected ? .again : .offline
-      return goOn(next)
+      next.end = .last
+      if !hasFailed, case .skipped(let request) = attempt.verdict {
+        chain = chain.following(request)
+        next.end = .again
+      }
+      return goOn(next, at: now)
+    case .attemptRepeated, .attemptWentOffline:
+      guard isAttached else { return (phase, []) }
+      if case .attemptRepeated = event { next.end = .again } else { next.end = .offline }
+      return goOn(next, at: now)
     case .attemptFailed:
       guard isAttached else { return (phase, []) }
       next.end = .last
-      next.isAsking = true
+      next.asked = .caller
       return (.running(next), [])
     case .connectionLost:
       guard isAttached else { return (phase, []) }
       next.end = .offline
-      let (phase, effects) = goOn(next)
+      let (phase, effects) = goOn(next, at: now)
       return (phase, effects.union(.detach))
-    case .pathArrived, .delayEnded:
+    case .pathArrived, .timePassed:
       return (phase, [])
     }
   }
 
-  private func goOn(_ attempt: Attempt) -> (Phase, Effects) {
+  private func goOn(_ attempt: Attempt, at now: Duration) -> (Phase, Effects) {
     guard !attempt.isHeldBack else { return (.running(attempt), []) }
     switch attempt.end {
     case nil: return (.running(attempt), .proceed)
     case .last: return (over, .complete)
     case .again: return (.running(Attempt()), .attach)
-    case .later: return (.delayed, .delay)
-    case .offline: return (.waiting, .waitForPath)
+    case .later(let delay): return (.delayed(until: now + delay.asDelay), [])
+    case .offline: return (.waiting(until: nil), .waitForPath)
     }
   }
 
   /// Begins the first attempt, or one that is made as if it were the first.
   private var first: (Phase, Effects) {
-    adapts ? (.running(Attempt(end: .again, isAsking: true)), .adapt) : (.running(Attempt()), .attach)
+    adapts ? (.running(Attempt(end: .again, asked: .caller)), .adapt) : (.running(Attempt()), .attach)
   }
 
   private var over: Phase { .over(wasActive: isActive) }
