@@ -64,7 +64,8 @@ import Testing
     #expect(refused.handle(.redirected(Self.next)) == .attach)
   }
 
-  @Test func `an attempt about which somebody is asked before it is sent waits for the answer, and for being resumed`() throws
+  @Test func `an attempt about which somebody is asked before it is sent waits for the answer, and for being resumed`()
+    throws
   {
     var machine = try machine(after: .resumed, .asked(.caller))
     #expect(machine.handle(.accepted) == .proceed)

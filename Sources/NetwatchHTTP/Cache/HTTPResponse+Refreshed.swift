@@ -8,7 +8,7 @@ extension HTTPResponse {
     let new = response.headerFields.filter { !ofBody.contains($0.name) }
     let names = Set(new.map(\.name))
     let kept = headerFields.filter { !names.contains($0.name) }
-    guard kept.count + new.count <= HeadReader.mostFields else { return self }
+    guard kept.count + new.count <= HTTPFields.mostReceived else { return self }
     var result = self
     result.headerFields = kept + new
     return result

@@ -26,7 +26,7 @@ extension StoredAnswer {
   /// Nil for a text that ``fileText`` does not write.
   init?(fileText: [UInt8]) {
     guard let record = try? JSONDecoder().decode(Record.self, from: Data(fileText)), 200..<600 ~= record.status,
-      record.fields.count <= HeadReader.mostFields
+      record.fields.count <= HTTPFields.mostReceived
     else { return nil }
     var fields = HTTPFields()
     for field in record.fields {

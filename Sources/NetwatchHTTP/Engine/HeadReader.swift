@@ -29,8 +29,6 @@ extension ResponseHead {
 @safe struct HeadReader {
   /// The most bytes of a head, more than an honest server needs.
   static let mostBytes = 256 * 1_024
-  /// The most fields of a head, and of the trailers. HTTPFields ends the program at 65,535, for which 256 KiB have room.
-  static let mostFields = 2_000
   /// The most lines that continue a trailer.
   private static let mostTrailerFolds = 100
 
@@ -61,7 +59,7 @@ extension ResponseHead {
     guard bytes <= Self.mostBytes else { return "its head is too long" }
     unsafe read(line)
     if hasFoldedLength { return "the length of its body is folded" }
-    return fields.count <= Self.mostFields ? nil : "its head has more than \(Self.mostFields) fields"
+    return fields.count <= HTTPFields.mostReceived ? nil : "its head has more than \(HTTPFields.mostReceived) fields"
   }
 
   /// Reads a line after the body. A line that is not a field is left out.
@@ -77,7 +75,9 @@ extension ResponseHead {
       guard trailerFolds <= Self.mostTrailerFolds else { return "its trailers are folded too often" }
       unsafe foldTrailer(content)
     } else if let (name, value) = unsafe nameAndValue(content) {
-      guard trailers?.count ?? 0 < Self.mostFields else { return "it has more than \(Self.mostFields) trailers" }
+      guard trailers?.count ?? 0 < HTTPFields.mostReceived else {
+        return "it has more than \(HTTPFields.mostReceived) trailers"
+      }
       trailers = trailers ?? HTTPFields()
       trailers?.append(unsafe HTTPField(name, read: value))
     }

@@ -3,7 +3,7 @@ import Netwatch
 /// The public state of a transfer. All members can be used from any thread.
 final class TaskStatus: Sendable {
   private struct Facts: Sendable {
-    var state = HTTPTask.State.suspended
+    var phase = TransferMachine.Phase.suspended
     var progress = HTTPProgress()
     var readers: [AsyncStream<HTTPProgress>.Continuation] = []
   }
@@ -12,15 +12,15 @@ final class TaskStatus: Sendable {
   /// The wish of the callers, which the transfer may not have followed yet; and the number of task objects that can change it.
   private let wish: Lock<(isSuspended: Bool, holders: Int)>
 
-  init(_ state: HTTPTask.State = .suspended, _ progress: HTTPProgress = HTTPProgress()) {
+  init(_ phase: TransferMachine.Phase = .suspended, _ progress: HTTPProgress = HTTPProgress()) {
     wish = Lock((false, 0))
-    facts = Lock(Facts(state: state, progress: progress))
+    facts = Lock(Facts(phase: phase, progress: progress))
   }
 
-  var state: HTTPTask.State { facts.withLock { $0.state } }
+  var phase: TransferMachine.Phase { facts.withLock { $0.phase } }
   var progress: HTTPProgress { facts.withLock { $0.progress } }
 
-  func change(to state: HTTPTask.State) { facts.withLock { $0.state = state } }
+  func change(to phase: TransferMachine.Phase) { facts.withLock { $0.phase = phase } }
 
   func change(to progress: HTTPProgress) {
     facts.withLock { facts in
@@ -32,7 +32,7 @@ final class TaskStatus: Sendable {
   /// Ends the status with the transfer.
   func end() {
     let readers = facts.withLock { facts in
-      facts.state = .finished
+      facts.phase = .over(wasActive: false)
       defer { facts.readers = [] }
       return facts.readers
     }
@@ -45,7 +45,7 @@ final class TaskStatus: Sendable {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { reader in
       let isOver = facts.withLock { facts in
         reader.yield(facts.progress)
-        if facts.state == .finished { return true }
+        if case .over = facts.phase { return true }
         // Sequences that nobody reads any more are removed.
         facts.readers.removeAll { if case .terminated = $0.yield(facts.progress) { true } else { false } }
         facts.readers.append(reader)

@@ -43,7 +43,14 @@ public final class HTTPTask: Sendable {
   public var id: RequestID { info.id }
 
   /// The current state of the task.
-  public var state: State { status.state }
+  public var state: State {
+    switch status.phase {
+    case .suspended: .suspended
+    case .waiting, .delayed: .waiting
+    case .running(let attempt): attempt.isSuspended ? .suspended : .running
+    case .over: .finished
+    }
+  }
 
   /// The bytes that were sent and received so far, with the totals if they are known.
   public var progress: HTTPProgress { status.progress }
@@ -63,18 +70,6 @@ public final class HTTPTask: Sendable {
 
   private func change(to value: Bool) {
     status.wish(isSuspended: value) { engine.run(id) { value ? $0.handle(.suspended) : $0.resume() } }
-  }
-}
-
-extension HTTPTask.State {
-  init(_ phase: TransferMachine.Phase) {
-    self =
-      switch phase {
-      case .suspended: .suspended
-      case .waiting, .delayed: .waiting
-      case .running(let attempt): attempt.isSuspended ? .suspended : .running
-      case .over: .finished
-      }
   }
 }
 

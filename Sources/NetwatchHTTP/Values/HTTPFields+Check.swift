@@ -1,6 +1,10 @@
 import HTTPTypes
 
 extension HTTPFields {
+  /// The most fields that are taken from a server, in a head and in the trailers. HTTPFields ends the program at 65,535, which a
+  /// head of 256 KiB has room for.
+  static let mostReceived = 2_000
+
   /// Checks a text that goes into a header without becoming an `HTTPField`, which would check it itself.
   ///
   /// A line break would begin another field, and libcurl stops reading at a NUL.
