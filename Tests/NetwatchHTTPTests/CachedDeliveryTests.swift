@@ -40,18 +40,31 @@ import Testing
       "HTTP/1.1 200 OK\r\n\(CacheOrigin.fresh)\r\nContent-Length: 100000\r\n\r\n"
         + String(repeating: "x", count: 50_000)
     }
-    let session = try origin.session()
-    let received = Box<Int64>(0)
-    let task = session.dataTask(
-      "a", options: .with { $0.onProgress = { news in received.change { $0 = news.received } } }
-    ) { _ in }
-    task.resume()
-    try await eventually(received.now) { $0 > 0 }
-    task.cancel()
-    // Nor is what breaks off, or is more than the caller takes.
-    await #expect(throws: HTTPError.self) {
-      try await session.data(for: "a", options: .with { $0.timeout = .milliseconds(100) })
+    let clock = ManualClock()
+    let session = try origin.session(by: clock)
+    let kinds = Box<[HTTPError.Kind?]>([])
+    func beginning() async throws -> HTTPTask {
+      let received = Box<Int64>(0)
+      let options = HTTPTaskOptions.with {
+        $0.timeout = .seconds(9)
+        $0.onProgress = { news in received.change { $0 = news.received } }
+      }
+      let task = session.dataTask("a", options: options) { result in
+        kinds.change {
+          if case .failure(let error) = result { $0.append(error.kind) } else { $0.append(nil) }
+        }
+      }
+      task.resume()
+      try await eventually(received.now) { $0 > 0 }
+      return task
     }
+    try await beginning().cancel()
+    try await eventually(kinds.now) { $0 == [.cancelled] }
+    // Nor is what breaks off, or is more than the caller takes.
+    let late = try await beginning()
+    await session.pass(.seconds(9), on: clock)
+    try await eventually(kinds.now) { $0 == [.cancelled, .timedOut] }
+    #expect(late.state == .finished)
     await #expect(throws: HTTPError.self) {
       try await session.data(for: "a", options: .with { $0.maximumResponseBytes = 10 })
     }
@@ -152,10 +165,11 @@ import Testing
   }
 
   @Test func `an answer that the cache keeps for a transport that hangs is not disturbed by its end`() async throws {
-    let isUp = Box(true)
+    let (isUp, hanging, clock) = (Box(true), Box(0), ManualClock())
     let transport = ScriptedTransport { _, _ in
       // It ends when it is cancelled.
       if !isUp.now {
+        hanging.change { $0 += 1 }
         let mute = AsyncStream<Void>.makeStream()
         for await _ in mute.stream {}
         mute.continuation.finish()
@@ -165,11 +179,16 @@ import Testing
         body: Data(repeating: 7, count: 2_000_000))
     }
     let place = try TemporaryFolder()
-    let session = try CacheOrigin.session(#require(URL(string: "https://host/")), place) { $0.transport = transport }
+    let session = try CacheOrigin.session(#require(URL(string: "https://host/")), place, by: clock) {
+      $0.transport = transport
+    }
     _ = try await session.data(for: "a")
     isUp.change { $0 = false }
-    for _ in 0..<2 {
-      let reply = try await session.data(for: "a", options: .with { $0.timeout = .milliseconds(100) })
+    for number in 1...2 {
+      let waiting = Task { try await session.data(for: "a", options: .with { $0.timeout = .seconds(9) }) }
+      try await eventually(hanging.now) { $0 == number }
+      await session.pass(.seconds(9), on: clock)
+      let reply = try await waiting.value
       #expect(reply.metrics.cacheUse == .stale && reply.value == Data(repeating: 7, count: 2_000_000))
     }
   }

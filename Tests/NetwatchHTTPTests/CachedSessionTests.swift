@@ -309,17 +309,24 @@ import Testing
     var configuration = try origin.session().configuration
     if !hasCache { configuration.cache = nil }
     configuration.taskOptions.reachabilityTimeout = .seconds(300)
-    let session = try HTTPSessionManager(baseURL: origin.server.url, configuration: configuration, path: path)
+    let clock = ManualClock()
+    let session = try HTTPSessionManager(
+      baseURL: origin.server.url, configuration: configuration, path: path, threads: HTTPThreads(by: clock))
     let statuses = Box<[Int]>([])
-    let waiting = session.dataTask("a", options: .with { $0.totalTimeout = .seconds(3) }) { result in
+    let waiting = session.dataTask("a", options: .with { $0.totalTimeout = .seconds(30) }) { result in
       statuses.change { $0.append((try? result.get().response.status.code) ?? 0) }
     }
     waiting.resume()
     try await eventually(waiting.state) { $0 == .waiting }
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: "b", options: .with { $0.reachabilityTimeout = .milliseconds(3_100) })
+    let failures = Box<[HTTPError.Kind]>([])
+    let other = session.dataTask("b", options: .with { $0.reachabilityTimeout = .seconds(31) }) { result in
+      if case .failure(let error) = result { failures.change { $0.append(error.kind) } }
     }
-    #expect(error?.kind == .notReachable && waiting.state == .waiting)
+    other.resume()
+    try await eventually(other.state) { $0 == .waiting }
+    await session.pass(.seconds(31), on: clock)
+    try await eventually(failures.now) { $0 == [.notReachable] }
+    #expect(waiting.state == .waiting)
     path.set(true)
     try await eventually(statuses.now) { !$0.isEmpty }
     #expect(statuses.now == [200])
@@ -441,16 +448,22 @@ import Testing
       return CacheOrigin.answer("200 OK", "Cache-Control: max-age=0, stale-if-error=600", body: "x")
     }
     defer { hold.signal() }
-    let session = try origin.session()
+    let clock = ManualClock()
+    let session = try origin.session(by: clock)
     _ = try await session.data(for: "a")
     isUp.change { $0 = false }
-    let reply = try await session.data(for: "a", options: .with { $0.timeout = .milliseconds(100) })
+    func wait(_ options: HTTPTaskOptions, _ count: Int) async throws -> Result<HTTPReply<Data>, any Error> {
+      let waiting = Task { try await session.data(for: "a", options: options) }
+      try await eventually(origin.requests.count) { $0 == count }
+      await session.pass(.seconds(9), on: clock)
+      return await waiting.result
+    }
+    let reply = try await wait(.with { $0.timeout = .seconds(9) }, 2).get()
     #expect(reply.text == "x" && reply.metrics.cacheUse == .stale)
     // The time for the whole task is over, and there is none for another answer.
-    let error = await #expect(throws: HTTPError.self) {
-      try await session.data(for: "a", options: .with { $0.totalTimeout = .milliseconds(50) })
-    }
-    #expect(error?.kind == .timedOut)
+    let late = try await wait(.with { $0.totalTimeout = .seconds(9) }, 3)
+    #expect(throws: HTTPError.self) { try late.get() }
+    if case .failure(let error as HTTPError) = late { #expect(error.kind == .timedOut) }
     hold.signal()
   }
 }

@@ -47,12 +47,14 @@ final class CacheOrigin: Sendable {
   }
 
   static func session(
-    _ base: URL, _ folder: TemporaryFolder, _ change: (inout HTTPSessionConfiguration) -> Void = { _ in }
+    _ base: URL, _ folder: TemporaryFolder, by clock: ManualClock? = nil,
+    _ change: (inout HTTPSessionConfiguration) -> Void = { _ in }
   ) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()
     configuration.cache = try HTTPDiskCache(folder: folder.url("cache"))
     change(&configuration)
-    return try HTTPSessionManager(baseURL: base, configuration: configuration)
+    return try HTTPSessionManager(
+      baseURL: base, configuration: configuration, threads: clock.map { try HTTPThreads(by: $0) })
   }
 
   /// Makes requests whose bodies repeat their paths, and fails for another body.
@@ -69,8 +71,10 @@ final class CacheOrigin: Sendable {
     }
   }
 
-  func session(_ change: (inout HTTPSessionConfiguration) -> Void = { _ in }) throws -> HTTPSessionManager {
-    try Self.session(server.url, place, change)
+  func session(
+    by clock: ManualClock? = nil, _ change: (inout HTTPSessionConfiguration) -> Void = { _ in }
+  ) throws -> HTTPSessionManager {
+    try Self.session(server.url, place, by: clock, change)
   }
 }
 
