@@ -466,4 +466,29 @@ import Testing
     if case .failure(let error as HTTPError) = late { #expect(error.kind == .timedOut) }
     hold.signal()
   }
+
+  @Test func `a stale answer that takes the place of an error does not wait for the end of that error`() async throws {
+    let server = try ScriptedServer { connection, number in
+      while connection.readHead() != nil {
+        connection.write(
+          number == 0
+            ? CacheOrigin.answer(
+              "200 OK", "Cache-Control: max-age=0, stale-if-error=600\r\nConnection: close", body: "x")
+            : "HTTP/1.1 503 Busy\r\nContent-Length: 10\r\n\r\nb")
+      }
+    }
+    defer { server.stop() }
+    final class Heads: HTTPEventObserver {
+      let count = Box(0)
+      func handle(_ event: HTTPEvent) { if case .received = event.kind { count.change { $0 += 1 } } }
+    }
+    let (place, clock, heads) = (try TemporaryFolder(), ManualClock(), Heads())
+    let session = try CacheOrigin.session(server.url, place, by: clock) { $0.eventObservers = [heads] }
+    _ = try await session.data(for: "a")
+    let waiting = Task { try await session.data(for: "a", options: .with { $0.timeout = .seconds(9) }) }
+    try await eventually(heads.count.now) { $0 == 2 }
+    await session.pass(.seconds(9), on: clock)
+    let reply = try await waiting.value
+    #expect(reply.text == "x" && reply.metrics.cacheUse == .stale)
+  }
 }

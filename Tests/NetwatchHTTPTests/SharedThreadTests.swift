@@ -9,11 +9,14 @@ import Testing
 /// Sessions that share a thread.
 @Suite(.timeLimit(.minutes(5))) struct SharedThreadTests {
   /// The threads of this process on which sessions run.
-  private static var threads: Int {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
-    return names.count { name in
-      (try? String(contentsOfFile: "/proc/self/task/\(name)/comm", encoding: .utf8))?.hasPrefix("netwatch-http")
-        ?? false
+  private static var threads: Int { threadStates.count }
+
+  /// The state of each thread of engines, as proc(5) tells it: R while it runs, S while it sleeps.
+  private static var threadStates: [Character] {
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+    return numbers.compactMap { number in
+      let facts = try? String(contentsOfFile: "/proc/self/task/\(number)/stat", encoding: .utf8).split(separator: " ")
+      return facts.flatMap { $0.count > 2 && $0[1].hasPrefix("(netwatch-http") ? $0[2].first : nil }
     }
   }
 
@@ -183,7 +186,8 @@ import Testing
         }.resume()
       }
       try await server.waits(for: 3)
-      // What the loop waits for is an epoll no longer.
+      // The loop sleeps, and comes back to its epoll after the cancellation. That is an epoll no longer then.
+      try await eventually(Self.threadStates) { $0 == ["S"] }
       let null = unsafe open("/dev/null", O_RDONLY)
       for number in try Self.epolls().subtracting(before) { dup2(null, number) }
       sessions[0].cancelAll()

@@ -54,9 +54,6 @@ final class CacheExchange {
 
   // MARK: Before the request is sent
 
-  /// Whether the cache has not answered yet.
-  var isLooking: Bool { state == .looking }
-
   /// Whether the cache has answered, and the answer was not used yet.
   var isDue: Bool { state == .due }
 

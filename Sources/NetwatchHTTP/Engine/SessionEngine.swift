@@ -234,10 +234,10 @@ final class SessionEngine {
   }
 
   private func lookAtDeadlines() {
-    for transfer in transfers.values {
-      transfer.timePassed()
-      watchDeadline(of: transfer)
-    }
+    let now = now
+    let due = transfers.values.compactMap { transfer in transfer.deadline.map { (transfer, $0) } }.filter { $1 <= now }
+    for (transfer, _) in due.sorted(by: { $0.1 < $1.1 }) { transfer.timePassed() }
+    for transfer in transfers.values { watchDeadline(of: transfer) }
   }
 
   // MARK: Paths

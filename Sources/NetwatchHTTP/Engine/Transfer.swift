@@ -31,8 +31,6 @@ final class Transfer {
   private var attempts = 0
   /// The number of attempts that a transport has made, or the cache.
   private var transports = 0
-  /// Whether the attempt delivers the response of the cache.
-  private var isFromCache = false
   /// The time at which the attempt began.
   private var began = Duration.zero
   /// The cache in this attempt; nil for a session without a cache.
@@ -144,7 +142,6 @@ final class Transfer {
   private func forgetResponse() {
     (head, trailers, skipped) = (nil, nil, 0)
     peers = nil
-    isFromCache = false
   }
 
   private func send(_ request: HTTPRequest) {
@@ -221,7 +218,7 @@ final class Transfer {
   }
 
   private func keepMetrics(of attempt: any Attempt) {
-    if isFromCache {
+    if machine.isFromCache {
       metrics.total = max(engine.now - began, .zero)
       metrics.cacheUse = exchange?.delivery?.use
     } else {
@@ -485,10 +482,10 @@ final class Transfer {
 
   func timePassed() { handle(.timePassed(isQueued: attempt?.isBegun == false)) }
 
-  /// Ends the attempt in which nothing has moved for too long.
+  /// Ends the attempt in which nothing has moved for too long. The cache may have a response that takes the place of the server's.
   private func endIdleness() {
     let failure = HTTPError(.timedOut, "request")
-    guard let exchange, standsIn(exchange, for: failure) else { return fail(failure) }
+    guard let exchange, machine.verdict == .replaced || standsIn(exchange, for: failure) else { return fail(failure) }
     replaceAnswer(exchange)
   }
 
@@ -609,6 +606,7 @@ extension Transfer: AttemptDelegate {
     switch machine.verdict {
     case .undecided: return .refused
     case .skipped, .replaced:
+      hasMoved()
       skipped += bytes.count
       unsafe exchange?.writer?.write(bytes)
       return skipped <= Self.mostSkipped ? .taken : .refused
@@ -645,8 +643,8 @@ extension Transfer: AttemptDelegate {
 
 /// The task looks into its session's cache before an attempt is sent, and stores the server's response.
 ///
-/// For the machine, an attempt that the cache answers is like an attempt that is sent. While the cache looks, the machine is in the
-/// state in which somebody is asked.
+/// For the machine, an attempt that the cache answers is like an attempt that is sent, without a time after which it ends. While the
+/// cache looks, the machine is in the state in which somebody is asked.
 extension Transfer {
   /// Returns whether the cache may have a response for which no path is needed. Interceptors may need a path.
   private static func looksBeforeItWaits(_ plan: RequestPlan, _ engine: SessionEngine, _ adapts: Bool) -> Bool {
@@ -699,7 +697,6 @@ extension Transfer {
   private func answer(from exchange: CacheExchange) {
     guard let delivery = exchange.delivery else { return }
     if delivery.use == .hit || delivery.use == .miss { metrics = HTTPMetrics() }
-    isFromCache = true
     machine.answeredByCache()
     carry(
       chain.request, by: CachedTransport(response: delivery.response, answer: delivery.body),

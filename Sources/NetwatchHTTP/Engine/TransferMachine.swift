@@ -39,7 +39,7 @@ struct TransferMachine {
     case retried(after: Duration)
     /// libcurl has ended the attempt, and somebody is asked whether it is the last one.
     case attemptFailed
-    /// libcurl has ended the attempt. It is the last one if it has failed, and unless its response was a redirect.
+    /// libcurl has ended the attempt. It is the last one, unless it has succeeded and its response leads to another request.
     case attemptEnded(hasFailed: Bool)
     /// The attempt has brought nothing that can be used, and is made again.
     case attemptRepeated
@@ -49,7 +49,7 @@ struct TransferMachine {
     case connectionLost
   }
 
-  /// Who decides before the attempt goes on. The time that the caller takes, or an interceptor, does not count.
+  /// Who decides before the attempt goes on: the caller or an interceptor, or the cache.
   enum Asked: Hashable { case caller, cache }
 
   /// What becomes of the response of an attempt.
@@ -107,10 +107,9 @@ struct TransferMachine {
     /// How the attempt has ended; nil while libcurl has it.
     var end: End?
     var isSuspended = false
-    /// Who decides about the request, a redirect, a challenge or a failure; nil if nobody does.
+    /// Who decides about the request, a redirect, a challenge or a failure, or looks for a response; nil if nobody does.
     var asked: Asked?
     var verdict = Verdict.undecided
-    var isFromCache = false
 
     var isHeldBack: Bool { isSuspended || asked != nil }
   }
@@ -127,6 +126,8 @@ struct TransferMachine {
   private var lastMoved = Duration.zero
   /// The time at which the time for the whole task is over. Nil if there is no limit, or if it has not begun.
   private var end: Duration?
+  /// Whether the attempt delivers the response of the cache.
+  private(set) var isFromCache = false
   /// Whether the reader of the body has enough for now.
   var isStalled = false
 
@@ -142,6 +143,7 @@ struct TransferMachine {
     let wasActive = isActive
     var (next, effects) = transition(on: event, at: now)
     phase = next
+    if effects.contains(.attach) { isFromCache = false }
     if isActive != wasActive, !isOver { effects.insert(isActive ? .beginActivity : .endActivity) }
     return effects
   }
@@ -156,9 +158,6 @@ struct TransferMachine {
   }
 
   var isOver: Bool { if case .over = phase { true } else { false } }
-
-  /// Whether the task waits for a path.
-  var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
   /// Whether nothing happens until the task is resumed.
   var isSuspended: Bool {
@@ -179,20 +178,16 @@ struct TransferMachine {
   var verdict: Verdict { if case .running(let attempt) = phase { attempt.verdict } else { .undecided } }
 
   /// Decides what becomes of the response of the attempt.
-  mutating func decide(_ verdict: Verdict) { change { $0.verdict = verdict } }
-
-  /// Takes note that the attempt delivers the response of the cache, for which no time is set.
-  mutating func answeredByCache() {
-    change {
-      $0.isFromCache = true
-      $0.verdict = .undecided
-    }
+  mutating func decide(_ verdict: Verdict) {
+    guard case .running(var attempt) = phase else { return }
+    attempt.verdict = verdict
+    phase = .running(attempt)
   }
 
-  private mutating func change(_ body: (inout Attempt) -> Void) {
-    guard case .running(var attempt) = phase else { return }
-    body(&attempt)
-    phase = .running(attempt)
+  /// Takes note that the attempt delivers the response of the cache from now on.
+  mutating func answeredByCache() {
+    isFromCache = true
+    decide(.undecided)
   }
 
   // MARK: Deadlines
@@ -210,7 +205,7 @@ struct TransferMachine {
     case .waiting(let end): return end
     case .delayed(let end): return end
     case .running(let attempt):
-      let isTimed = attempt.end == nil && !attempt.isSuspended && attempt.asked != .caller && !attempt.isFromCache
+      let isTimed = attempt.end == nil && !attempt.isSuspended && attempt.asked != .caller && !isFromCache
       return isTimed && !isStalled ? timeout.map { lastMoved + $0 } : nil
     case .suspended, .over: return nil
     }
@@ -226,19 +221,16 @@ struct TransferMachine {
   mutating func forgetClock() { end = nil }
 
   /// Sets the time until which the task waits for a path.
-  mutating func wait(until end: Duration) { if isWaiting { phase = .waiting(until: end) } }
+  mutating func wait(until end: Duration) { if case .waiting = phase { phase = .waiting(until: end) } }
 
   private mutating func timePassed(isQueued: Bool, at now: Duration) -> (Phase, Effects) {
+    if isQueued { lastMoved = now }
     guard let deadline, deadline <= now else { return (phase, []) }
-    if let end, end <= now { return (phase, .endTime) }
+    if deadline == end { return (phase, .endTime) }
     switch phase {
     case .waiting: return (phase, .endPathWait)
-    case .delayed:
-      let (phase, effects) = first
-      return (phase, effects.union(.stopWaiting))
-    case .running:
-      if isQueued { lastMoved = now }
-      return (phase, isQueued ? [] : .endIdleness)
+    case .delayed: return first
+    case .running: return (phase, .endIdleness)
     case .suspended, .over: return (phase, [])
     }
   }
@@ -261,10 +253,14 @@ struct TransferMachine {
     case (.waiting, .pathArrived):
       let (phase, effects) = first
       return (phase, effects.union(.stopWaiting))
-    case (.waiting, .suspended), (.delayed, .suspended):
+    case (.waiting, .suspended):
       return (.suspended, .stopWaiting)
-    case (.waiting, .cancelled), (.delayed, .cancelled):
+    case (.waiting, .cancelled):
       return (over, [.stopWaiting, .complete])
+    case (.delayed, .suspended):
+      return (.suspended, [])
+    case (.delayed, .cancelled):
+      return (over, .complete)
 
     case (.running(let attempt), _):
       return transition(of: attempt, on: event, at: now)
