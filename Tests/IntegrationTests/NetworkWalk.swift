@@ -412,6 +412,7 @@ final class WalkWorld {
       + found.map { "route get \($0.address) from \($0.source)" }
       + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + [
         "link show", "route show default", "route get fibmatch 2001:db8::1", "neigh show nud failed",
+        "neigh show nud permanent",
       ]
     let answers = try ChildProcess.run(
       near.command(["sh", "-c", "printf '%s\\n' \"$@\" | ip -force -o -batch -", "sh"] + questions))
@@ -420,6 +421,7 @@ final class WalkWorld {
     var routers: [String: String] = [:]
     var defaults: [String: Set<String>] = [:]
     var failedRouters: Set<Way> = []
+    var linksOfPermanentRouters: Set<String> = []
     var isBySource = true
     var (hasNextHops, hasEqualRoutes) = (false, false)
     var metrics: Set<String> = []
@@ -428,6 +430,8 @@ final class WalkWorld {
       if line.contains(" from :: ") { isBySource = false }
       if words.last == "FAILED", let place = words.firstIndex(of: "dev"), place + 1 < words.count {
         failedRouters.insert(Way(source: words[0], link: words[place + 1]))
+      } else if words.last == "PERMANENT", let place = words.firstIndex(of: "dev"), place + 1 < words.count {
+        linksOfPermanentRouters.insert(words[place + 1])
       } else if words[0] == "default", line.contains(" pref ") {
         hasNextHops = hasNextHops || line.contains("nexthop")
       } else if words[0] == "default" {
@@ -446,6 +450,8 @@ final class WalkWorld {
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)
     var truth = Truth(isBySource: isBySource, failedRouters: failedRouters)
     (truth.hasNextHops, truth.hasEqualRoutes) = (hasNextHops, hasEqualRoutes)
+    // The kernel takes turns between equal routes, also with one over a dead link.
+    truth.isOpen = hasEqualRoutes && !linksOfPermanentRouters.isSubset(of: alive)
     var carriers: Set<String> = []
     var isOwn = false
     for (address, source) in found {
@@ -477,7 +483,8 @@ final class WalkWorld {
     }
     guard truth.ipv4.contains(where: { $0.link == Self.tunnel }) else { return truth }
     truth.isOpen =
-      isOwn && carriers.isEmpty || !routes.contains { $0.key.hasPrefix("10.9.") && $0.value != Self.tunnel }
+      truth.isOpen
+      || isOwn && carriers.isEmpty || !routes.contains { $0.key.hasPrefix("10.9.") && $0.value != Self.tunnel }
     truth.carriers = truth.isOpen ? nil : carriers
     return truth
   }

@@ -150,6 +150,22 @@ import Testing
     #expect(try follow.summary() == "wifi interface_changed \(first)")
   }
 
+  @Test func `without the first next hop, the source is the one that the kernel takes`() throws {
+    let namespace = try Self.twoLinks()
+    try namespace.run(
+      "ip route del default", "ip addr add 2a02:1::1/128 dev eth1 nodad", "ip addr add 2a02:ff::1/128 dev eth1 nodad",
+      "ip -6 route add default nexthop via fe80::1 dev eth0 nexthop via fe80::1 dev eth1")
+    let follow = try namespace.follow()
+    let first = try #require(try follow.next().interface)
+    let (peer, other) = first == "eth0" ? ("p0", "eth1") : ("p1", "eth0")
+    try namespace.run("ip link set \(peer) down")
+    let line = try follow.next()
+    #expect(line.interface == other)
+    let command = namespace.command(["ip", "-o", "-6", "route", "get", "2001:db8::1", "oif", other])
+    let kernel = try ChildProcess.run(command).output.joined()
+    #expect(kernel.contains("src \(line.ipv6?["address"] as? String ?? "none") "), "\(kernel)")
+  }
+
   @Test(arguments: 0...1)
   func `a next hop whose source a rule forbids does not hide the other`(_ forbidden: Int) throws {
     let namespace = try Self.twoLinks()

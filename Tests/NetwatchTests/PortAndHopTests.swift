@@ -101,6 +101,7 @@ import Testing
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(
       kernel.lookUps == [.ipv4, .ipv6, RouteRequest(.ipv4, .allHops), .ipv6Last]
-        + [2, 3].map { .init(.ipv4, .link($0)) })
+        // The other hop, for its source; then the routers that the kernel could take as well.
+        + [3, 2, 3].map { .init(.ipv4, .link($0)) })
   }
 }

@@ -344,9 +344,12 @@ extension PathEvaluator {
     let route = query.asking(.route)
     guard let hops = trail.answer(to: route, answers) else { return .open }
     guard case .hops(let others) = hops,
-      let next = others.first(where: { includesLink($0.interfaceIndex) && evaluateSocket($0, query.family).isReachable }
+      var next = others.first(where: { includesLink($0.interfaceIndex) && evaluateSocket($0, query.family).isReachable }
       )
     else { return outcome }
+    // The kernel knows which of several sources it takes there.
+    guard let answer = trail.answer(to: query.over(next.interfaceIndex), answers) else { return .open }
+    if case .hop(let hop) = answer, hop.isSameWay(as: next), evaluate(hop, query.family).isReachable { next = hop }
     let other = evaluateSocket(next, query.family)
     trail.record(.answer(route, .hop(next)))
     record(next, other, &trail)
