@@ -62,6 +62,17 @@ import Testing
     Case("4.2: the clock was set back", minute, age: -1, tagged),
     Case("4.2.1: Expires", [.date: date, .expires: "Sun, 09 Sep 2001 01:47:40 GMT"], age: 59, .use),
     Case("4.2.1: Expires is over", [.date: date, .expires: "Sun, 09 Sep 2001 01:47:40 GMT"], age: 60, .load),
+    Case(
+      "4.2.1: Expires in an old form",
+      [.date: "Sunday, 09-Sep-01 01:46:40 GMT", .expires: "Sun Sep  9 01:47:40 2001"], age: 59, .use),
+    Case(
+      "4.2.1: Expires in an old form is over",
+      [.date: "Sun Sep  9 01:46:40 2001", .expires: "Sunday, 09-Sep-01 01:47:40 GMT"], age: 60, .load),
+    Case(
+      "4.2.3: an old Date in an old form", fields("max-age=60", [.date: "Sunday, 09-Sep-01 01:45:50 GMT"]), age: 10,
+      tagged),
+    Case(
+      "4.2.2: a tenth, in an old form", [.date: date, .lastModified: "Sunday, 09-Sep-01 01:30:00 GMT"], age: 99, .use),
     Case("4.2.1: without Date, from when it came", [.expires: "Sun, 09 Sep 2001 01:47:40 GMT"], age: 59, .use),
     Case("4.2.1: max-age before Expires", fields("max-age=0", [.expires: "Sun, 09 Sep 2031 01:47:40 GMT"]), tagged),
     Case("4.2.1: s-maxage is for others", fields("max-age=60, s-maxage=0"), age: 59, .use),

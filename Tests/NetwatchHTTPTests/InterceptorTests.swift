@@ -266,6 +266,7 @@ extension HTTPField.Name {
   @Test(
     arguments: [
       ("0", 0), ("120", 120), ("Sun, 06 Nov 1994 08:49:37 GMT", 37), ("Sun, 06 Nov 1994 08:48:00 GMT", -60),
+      ("Sunday, 06-Nov-94 08:49:37 GMT", 37), ("Sun Nov  6 08:49:37 1994", 37),
       ("soon", nil), ("-1", nil), ("", nil), ("1.5", nil), ("99999999999999999999", Int64.max / 4),
     ] as [(String, Int64?)])
   func `Retry-After is a number of seconds or a date`(_ text: String, _ seconds: Int64?) throws {

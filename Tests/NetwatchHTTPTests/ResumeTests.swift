@@ -42,6 +42,7 @@ import Testing
     arguments: [
       ("ETag: \"1\"\r\n", "\"1\""), ("ETag: \"1\"\r\n" + changed, "\"1\""),
       (changed, "Sun, 06 Nov 1994 08:49:37 GMT"), ("ETag: W/\"1\"\r\n" + changed, "Sun, 06 Nov 1994 08:49:37 GMT"),
+      ("Last-Modified: Sunday, 06-Nov-94 08:49:37 GMT\r\n", "Sunday, 06-Nov-94 08:49:37 GMT"),
       ("ETag: W/\"1\"\r\n", nil), ("", nil), ("Last-Modified: Mon, 07 Nov 2022 08:49:37 GMT\r\n", nil),
     ] as [(String, String?)])
   func `what was cut goes on where the server can say that the file is the same, and begins anew where not`(
