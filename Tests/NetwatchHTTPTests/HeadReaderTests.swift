@@ -61,6 +61,25 @@ import Testing
     #expect(lines.map { Self.take($0, &reader) } == [true, true, false])
   }
 
+  @Test(
+    arguments: [
+      (["5", "5"], 5), (["5, 5"], 5), (["0"], 0), (["9223372036854775807"], Int64.max), (["5", "10"], nil),
+      (["10", "5"], nil),
+      (["5, 10"], nil), (["+5"], nil), (["-5"], nil), (["0x5"], nil), (["5 5"], nil), (["5.0"], nil), ([""], nil),
+      ([",5"], nil),
+      (["99999999999999999999"], nil), (["5", "x"], nil),
+    ] as [([String], Int64?)])
+  func `a length is one number, however often it is told`(_ values: [String], _ length: Int64?) {
+    for (more, isEncoded) in [("", false), ("Transfer-Encoding: chunked\r\n", true)] {
+      var reader = HeadReader()
+      let fields = values.map { "Content-Length: \($0)\r\n" }.joined()
+      let isTaken = Self.lines("HTTP/1.1 200 OK\r\n\(fields)\(more)\r\n").allSatisfy { Self.take($0, &reader) }
+      // What is encoded has its length in itself (RFC 9112, section 6.3).
+      #expect(isTaken == (length != nil || isEncoded))
+      if isTaken { #expect(reader.head?.bodyLength == (isEncoded ? nil : length)) }
+    }
+  }
+
   @Test func `a head has at most 2,000 fields, and as many trailers`() {
     var reader = HeadReader()
     #expect(Self.take(Array("HTTP/1.1 200 OK\r\n".utf8), &reader))

@@ -44,6 +44,8 @@ extension ResponseHead {
   private var status: HTTPResponse.Status?
   private var fields = HTTPFields()
   private var bodyLength: Int64?
+  /// Whether there are several lengths, or one that is no number.
+  private var hasBadLength = false
   private var codings = BodyCodings()
   private var isEncoded = false
   /// Whether the last line was a field, which the next line may continue.
@@ -59,6 +61,7 @@ extension ResponseHead {
     guard bytes <= Self.mostBytes else { return "its head is too long" }
     unsafe read(line)
     if hasFoldedLength { return "the length of its body is folded" }
+    if head != nil, hasBadLength, !isEncoded { return "the length of its body is not one number" }
     return fields.count <= HTTPFields.mostReceived ? nil : "its head has more than \(HTTPFields.mostReceived) fields"
   }
 
@@ -102,7 +105,7 @@ extension ResponseHead {
       head = nil
       self.status = status
       fields = HTTPFields()
-      bodyLength = nil
+      (bodyLength, hasBadLength) = (nil, false)
       isEncoded = false
       codings = BodyCodings()
     } else if head == nil {
@@ -120,7 +123,7 @@ extension ResponseHead {
   private mutating func append(field line: Slice<UnsafeRawBufferPointer>) {
     guard let (name, value) = unsafe nameAndValue(line) else { return }
     if name == .contentLength {
-      bodyLength = unsafe Self.number(value)
+      unsafe take(length: value)
     } else if name == .contentEncoding || name == .transferEncoding {
       isEncoded = true
       let text = unsafe String(decoding: value, as: UTF8.self)
@@ -129,6 +132,17 @@ extension ResponseHead {
     guard status != nil else { return }
     unsafe fields.append(HTTPField(name, read: value))
     canFold = true
+  }
+
+  /// Takes a length, which may also be a list of equal ones. Others must be refused, because somebody on the way may have read
+  /// another one (RFC 9112, section 6.3).
+  private mutating func take(length text: Slice<UnsafeRawBufferPointer>) {
+    let lengths = unsafe text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+      .map { unsafe Self.number(Self.trimmed($0)) }
+    for length in lengths {
+      if length == nil || bodyLength != nil && bodyLength != length { hasBadLength = true }
+      bodyLength = length ?? bodyLength
+    }
   }
 
   /// Returns the name and the value of a field. Nil if the line is not a field.
@@ -169,12 +183,10 @@ extension ResponseHead {
     return HTTPResponse.Status(code: Int(number), reasonPhrase: unsafe String(decoding: reason, as: UTF8.self))
   }
 
-  /// Returns the number of 1 to 18 digits. Nil for any other text.
+  /// Returns the number that digits tell. Nil for any other text, and for a number that is too large.
   private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Int64? {
-    guard unsafe 1...18 ~= text.count else { return nil }
-    return unsafe text.reduce(Int64?(0)) { value, byte in
-      48...57 ~= byte ? value.map { $0 * 10 + Int64(byte - 48) } : nil
-    }
+    guard unsafe !text.isEmpty, unsafe text.allSatisfy({ 48...57 ~= $0 }) else { return nil }
+    return unsafe Int64(String(decoding: text, as: UTF8.self))
   }
 
   private static func trimmed(_ line: Slice<UnsafeRawBufferPointer>) -> Slice<UnsafeRawBufferPointer> {
