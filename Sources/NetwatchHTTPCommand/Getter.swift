@@ -85,7 +85,7 @@ final class Getter {
   }
 
   private func request() throws -> HTTPRequest {
-    guard let url = URL(string: address.text) else { throw HTTPError(.badURL, "request") }
+    guard let url = URL(reference: address.text.utf8) else { throw HTTPError(.badURL, "request") }
     var request = try HTTPRequest(.get, to: url)
     request.headerFields[.userAgent] = "netwatch"
     // Requests the bytes of the file without compression, wherever they go.

@@ -279,8 +279,8 @@ import Testing
     Place("http://example.org/a?x=%5B1%5D&y", "/a?x=%5B1%5D&y&k=v%20w"),
     Place("http://example.org/a?", "/a?k=v%20w"),
     Place("http://example.org/a?x&", "/a?x&k=v%20w"),
-    Place("http://example.org/a#part", "/a?k=v%20w"),
-    Place("http://example.org/a?x=1#part?y=2", "/a?x=1&k=v%20w"),
+    Place("http://example.org/a#part", "/a?k=v%20w#part"),
+    Place("http://example.org/a?x=1#part?y=2", "/a?x=1&k=v%20w#part?y=2"),
     Place("http://example.org/%C3%A4%2Fb", "/%C3%A4%2Fb?k=v%20w"),
   ])
   func `a URL keeps the query that it has`(_ place: Place) throws {

@@ -20,7 +20,7 @@ extension HTTPResponse {
   ///
   /// - Parameter request: The request that the server has answered. Default: nil, no path to take a name from.
   public func suggestedFilename(for request: HTTPRequest? = nil) -> String {
-    let disposition = headerFields[.contentDisposition].map(FieldParameters.init)
+    let disposition = headerFields.singleValue(.contentDisposition).map(FieldParameters.init)
     let candidates = [
       disposition?.extendedParameter("filename"), disposition?.parameters["filename"],
       request?.path.flatMap(Self.lastPart),
@@ -28,7 +28,7 @@ extension HTTPResponse {
     for candidate in candidates {
       if let name = candidate.flatMap(Self.safe) { return name }
     }
-    let type = headerFields[.contentType].map { FieldParameters($0).value }
+    let type = headerFields.singleValue(.contentType).map { FieldParameters($0).value }
     return "Unknown" + (type.flatMap(HTTPBody.fileEnding).map { ".\($0)" } ?? "")
   }
 

@@ -53,8 +53,8 @@ enum CacheDecision: Hashable, Sendable {
     guard !safe.contains(request.method), 200..<400 ~= response.status.code, let url = request.urlText else {
       return []
     }
-    let others = [response.headerFields[.location], response.headerFields[.contentLocation]].compactMap { text in
-      text.flatMap { request.sibling(at: $0) }
+    let others = [HTTPField.Name.location, .contentLocation].compactMap { name in
+      response.headerFields.singleValue(name).flatMap { request.sibling(at: $0) }
     }
     return [url] + others.filter { $0 != url }
   }

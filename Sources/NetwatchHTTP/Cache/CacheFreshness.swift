@@ -24,9 +24,9 @@ struct CacheFreshness: Hashable, Sendable {
     else {
       return nil
     }
-    entityTag = fields[.eTag]
-    lastModified = fields[.lastModified]
-    let age = CacheControl.seconds(fields[.age] ?? "") ?? 0
+    entityTag = fields.singleValue(.eTag)
+    lastModified = fields.singleValue(.lastModified)
+    let age = CacheControl.seconds(fields.singleValue(.age) ?? "") ?? 0
     let lifetime = control.isNeverFresh ? 0 : control.maximumAge ?? Self.lifetimeByDate(fields)
     freshUntil = now + .seconds(max(lifetime - age, 0)) - delay
     made = now - .seconds(age) - delay
@@ -70,8 +70,8 @@ struct CacheFreshness: Hashable, Sendable {
   }
 
   private static func lifetimeByDate(_ fields: HTTPFields) -> Int64 {
-    guard let expires = fields[.expires].flatMap(CivilTime.init(httpDate:)),
-      let date = fields[.date].flatMap(CivilTime.init(httpDate:))
+    guard let expires = fields.singleValue(.expires).flatMap(CivilTime.init(httpDate:)),
+      let date = fields.singleValue(.date).flatMap(CivilTime.init(httpDate:))
     else { return 0 }
     return max(expires.secondsSince1970 - date.secondsSince1970, 0)
   }

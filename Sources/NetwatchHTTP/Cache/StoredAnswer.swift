@@ -102,7 +102,7 @@ struct StoredAnswer: Hashable, Sendable {
   // MARK: Freshness (section 4.2)
 
   private var control: CacheControl { CacheControl(response.headerFields[.cacheControl] ?? "") }
-  private var date: Int64 { Self.time(response.headerFields[.date]) ?? came }
+  private var date: Int64 { Self.time(response.headerFields.singleValue(.date)) ?? came }
 
   private static func time(_ text: String?) -> Int64? { text.flatMap(CivilTime.init(httpDate:))?.secondsSince1970 }
 
@@ -111,7 +111,7 @@ struct StoredAnswer: Hashable, Sendable {
   func age(at now: Int64) -> Int64? {
     guard now >= came else { return nil }
     let apparent = max(came - date, 0)
-    let corrected = (CacheControl.seconds(response.headerFields[.age] ?? "") ?? 0) + (came - asked)
+    let corrected = (CacheControl.seconds(response.headerFields.singleValue(.age) ?? "") ?? 0) + (came - asked)
     return max(apparent, corrected) + (now - came)
   }
 
@@ -120,9 +120,9 @@ struct StoredAnswer: Hashable, Sendable {
     if let age = control.maximumAge { return age }
     let fields = response.headerFields
     // Anything but a date means the past, in particular "0" (section 5.3).
-    if let expires = fields[.expires] { return max((Self.time(expires) ?? 0) - date, 0) }
+    if fields.contains(.expires) { return max((Self.time(fields.singleValue(.expires)) ?? 0) - date, 0) }
     guard Self.heuristicStatuses.contains(response.status.code) || control.isPublic,
-      let changed = Self.time(fields[.lastModified])
+      let changed = Self.time(fields.singleValue(.lastModified))
     else { return 0 }
     return min(max(date - changed, 0) / Self.heuristicPart, Self.mostByHeuristic)
   }
@@ -169,8 +169,8 @@ struct StoredAnswer: Hashable, Sendable {
   /// The fields that ask the server whether the answer may still be used. Nil if the server has sent nothing to ask with.
   var conditions: HTTPFields? {
     var fields = HTTPFields()
-    fields[.ifNoneMatch] = response.headerFields[.eTag]
-    fields[.ifModifiedSince] = response.headerFields[.lastModified]
+    fields[.ifNoneMatch] = response.headerFields.singleValue(.eTag)
+    fields[.ifModifiedSince] = response.headerFields.singleValue(.lastModified)
     return fields.isEmpty ? nil : fields
   }
 
@@ -204,8 +204,10 @@ struct StoredAnswer: Hashable, Sendable {
   /// Whether the validators agree. Missing ones agree with any.
   private func hasValidators(of other: HTTPResponse) -> Bool {
     let (own, its) = (response.headerFields, other.headerFields)
-    if let tag = its[.eTag] { return own[.eTag].map { Self.opaque($0) == Self.opaque(tag) } ?? false }
-    return its[.lastModified].map { $0 == own[.lastModified] } ?? true
+    if let tag = its.singleValue(.eTag) {
+      return own.singleValue(.eTag).map { Self.opaque($0) == Self.opaque(tag) } ?? false
+    }
+    return its.singleValue(.lastModified).map { $0 == own.singleValue(.lastModified) } ?? true
   }
 
   /// Returns the tag for a weak comparison (RFC 9110, section 8.8.3.2).

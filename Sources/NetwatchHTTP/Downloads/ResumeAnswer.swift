@@ -15,8 +15,9 @@ extension ResumeAnswer {
   init(_ response: HTTPResponse, length: Int64?) {
     let fields = response.headerFields
     self.init(
-      status: response.status.code, length: length, contentRange: fields[.contentRange], entityTag: fields[.eTag],
-      lastModified: fields[.lastModified], date: fields[.date])
+      status: response.status.code, length: length, contentRange: fields.singleValue(.contentRange),
+      entityTag: fields.singleValue(.eTag),
+      lastModified: fields.singleValue(.lastModified), date: fields.singleValue(.date))
   }
 
   var validator: ResumeData.Validator? {

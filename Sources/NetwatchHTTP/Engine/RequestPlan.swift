@@ -96,10 +96,11 @@ struct RequestChain {
   func step(after head: ResponseHead, allows: (HTTPRequest) -> Bool) throws(HTTPError) -> Step {
     let (options, response) = (plan.options, head.response)
     if [301, 302, 303, 307, 308].contains(head.code), options.maximumRedirects > 0,
-      let location = response.headerFields[.location]
+      // A redirect to nowhere is the response.
+      let location = response.headerFields.single(.location)
     {
       guard let next = next(to: location, after: response), allows(next) else {
-        var failure = HTTPError(.badURL, "redirect", message: HTTPRequest.publicPart(of: location))
+        var failure = HTTPError(.badURL, "redirect", message: HTTPRequest.publicPart(of: location.value))
         failure.response = response
         throw failure
       }
@@ -151,11 +152,16 @@ struct RequestChain {
   // MARK: Redirects
 
   /// Returns the request after a redirect. Nil if the location cannot be requested.
-  private func next(to location: String, after response: HTTPResponse) -> HTTPRequest? {
-    guard let base = request.urlText.flatMap({ URL(string: $0) }),
-      let url = URL(string: location, relativeTo: base)?.absoluteURL,
+  private func next(to location: HTTPField, after response: HTTPResponse) -> HTTPRequest? {
+    let reference = unsafe location.withUnsafeBytesOfValue { unsafe Array($0) }
+    guard let base = request.urlText.flatMap({ URL(reference: $0.utf8) }),
+      let url = URL(reference: reference, relativeTo: base)?.absoluteURL,
       var next = try? HTTPRequest(Self.method(after: response.status, request.method), to: url)
     else { return nil }
+    // A redirect without a fragment inherits that of the request (RFC 9110, section 10.2.2).
+    if next.path?.contains("#") == false, let path = request.path, let start = path.firstIndex(of: "#") {
+      next.path = (next.path ?? "") + path[start...]
+    }
     next.headerFields = request.headerFields
     if next.method != request.method {
       for name in [HTTPField.Name.contentType, .contentLength, .contentEncoding] { next.headerFields[name] = nil }

@@ -280,7 +280,7 @@ extension HTTPError {
       if response.status == .ok {
         HTTPError(
           .cannotDecodeContentData, "read server-sent events",
-          message: "the type is \(response.headerFields[.contentType] ?? "missing"), not text/event-stream")
+          message: "the type is \(response.headerFields.singleValue(.contentType) ?? "missing"), not text/event-stream")
       } else {
         HTTPError(
           .badServerResponse, "read server-sent events", code: CInt(clamping: response.status.code),
@@ -306,7 +306,8 @@ extension HTTPError.Kind {
 extension HTTPResponse {
   /// Whether the type is `text/event-stream`, with any parameters.
   fileprivate var isEventStream: Bool {
-    let type = (headerFields[.contentType] ?? "").split(separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
+    let type = (headerFields.singleValue(.contentType) ?? "").split(
+      separator: ";", maxSplits: 1, omittingEmptySubsequences: false)
     return type.first.map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() == "text/event-stream" } ?? false
   }
 }

@@ -103,8 +103,8 @@ public struct HTTPRequestSerializer: RequestSerializer {
 }
 
 extension HTTPRequest {
-  /// Sets the URL without its fragment, which only concerns the reader of the page, and without its credentials, which go into
-  /// header fields.
+  /// Sets the URL without its credentials, which go into header fields. Its fragment stays for who reads the response, and is never
+  /// sent.
   mutating func setAddress(_ url: URL) throws(HTTPError) {
     guard let scheme = url.scheme, let name = url.host(percentEncoded: true),
       let host = Authority.ascii(host: name.contains(":") ? "[\(name)]" : name)
@@ -116,7 +116,9 @@ extension HTTPRequest {
     let path = url.path(percentEncoded: true)
     self.scheme = scheme
     authority = host + (url.port.map { ":\($0)" } ?? "")
-    self.path = (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
+    self.path =
+      (path.isEmpty ? "/" : path) + (url.query(percentEncoded: true).map { "?\($0)" } ?? "")
+      + (url.fragment(percentEncoded: true).map { "#\($0)" } ?? "")
   }
 
   /// Adds to the query of the path.

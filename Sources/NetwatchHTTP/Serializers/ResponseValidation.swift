@@ -85,7 +85,7 @@ public struct ResponseValidation: Hashable, Sendable {
 extension HTTPResponse {
   /// The content type in lower case, without parameters. Nil if there is none.
   var mediaType: String? {
-    guard let text = headerFields[.contentType] else { return nil }
+    guard let text = headerFields.singleValue(.contentType) else { return nil }
     let type = text.prefix { $0 != ";" }.split(whereSeparator: \.isWhitespace).joined(separator: " ").lowercased()
     return type.isEmpty ? nil : type
   }

@@ -49,7 +49,7 @@ public struct TextResponseSerializer: ResponseSerializer {
 
   private func encoding(of body: Data, in response: HTTPResponse) throws(HTTPError) -> TextEncoding {
     if let encoding { return encoding }
-    let charset = response.headerFields[.contentType].flatMap { FieldParameters($0).parameters["charset"] }
+    let charset = response.headerFields.singleValue(.contentType).flatMap { FieldParameters($0).parameters["charset"] }
     if let charset, !charset.isEmpty {
       guard let encoding = TextEncoding(charset) else {
         throw HTTPError(.cannotDecodeContentData, "decode text", message: "the charset '\(charset)' is not known")

@@ -69,9 +69,11 @@ public final class HTTPSessionManager: Sendable {
 
   /// Returns the URL of a path: relative to ``baseURL``, unless the path is itself a whole URL.
   ///
+  /// What is percent-encoded stays as it is. Everything else that a URL may not have is encoded, such as a space or `é`.
+  ///
   /// - Throws: `badURL` if the path does not result in an absolute URL.
   public func url(for path: String) throws(HTTPError) -> URL {
-    guard let url = URL(string: path, relativeTo: baseURL)?.absoluteURL, url.scheme != nil else {
+    guard let url = URL(reference: path.utf8, relativeTo: baseURL)?.absoluteURL, url.scheme != nil else {
       throw HTTPError(.badURL, "request", message: path)
     }
     return url

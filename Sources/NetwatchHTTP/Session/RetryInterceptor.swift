@@ -64,7 +64,9 @@ public struct RetryInterceptor: RequestInterceptor {
   /// Returns the delay that the server asks for, which it sends as a number of seconds or as a date. Nil if there is none that
   /// can be read.
   static func retryAfter(_ response: HTTPResponse, now: Date) -> Duration? {
-    guard let name = HTTPField.Name("Retry-After"), let text = response.headerFields[name] else { return nil }
+    guard let name = HTTPField.Name("Retry-After"), let text = response.headerFields.singleValue(name) else {
+      return nil
+    }
     if !text.isEmpty, text.utf8.allSatisfy({ 48...57 ~= $0 }) { return .seconds(Int64(text) ?? .max / 4) }
     guard let time = CivilTime(httpDate: text) else { return nil }
     return .seconds(Double(time.secondsSince1970) - now.timeIntervalSince1970)

@@ -5,6 +5,17 @@ extension HTTPFields {
   /// head of 256 KiB has room for.
   static let mostReceived = 2_000
 
+  /// Returns a field that may stand once (RFC 9110, section 5.3). Equal ones are one, and empty ones do not count: nginx sends one
+  /// beside a `Location` of its configuration. Of different ones none counts, because nobody knows which of them somebody else on the
+  /// way has read.
+  func single(_ name: HTTPField.Name) -> HTTPField? {
+    let all = self[fields: name].filter { !$0.value.isEmpty }
+    return all.dropFirst().allSatisfy { $0 == all.first } ? all.first : nil
+  }
+
+  /// Returns the value of ``single(_:)``.
+  func singleValue(_ name: HTTPField.Name) -> String? { single(name)?.value }
+
   /// Checks a text that goes into a header without becoming an `HTTPField`, which would check it itself.
   ///
   /// A line break would begin another field, and libcurl stops reading at a NUL.
