@@ -90,6 +90,18 @@ import Testing
     #expect(Self.failure([compressor.coding], body.dropLast())?.kind == .cannotDecodeContentData)
   }
 
+  @Test(arguments: [1, 20, 512], [1, Int.max])
+  func `zero bytes may fill up a gzip body, and nothing else may`(_ count: Int, _ step: Int) throws {
+    let zeros = Data(count: count)
+    let member = Compressor.gzip.compress(Self.text(step))
+    for body in [member, Compressor.gzip.compress(Data("a".utf8)) + member] {
+      let text = try Self.decode([.gzip], body)
+      #expect(try Self.decode([.gzip], body + zeros, step: step) == text)
+      #expect(Self.failure([.gzip], body + zeros + [1])?.kind == .cannotDecodeContentData)
+    }
+    #expect(Self.failure([.deflate], Compressor.zlib.compress(Self.text) + zeros)?.kind == .cannotDecodeContentData)
+  }
+
   @Test func `deflate without a frame may end with a checksum`() throws {
     var body = Data()
     for step in [1, Int.max] {

@@ -2,7 +2,8 @@ import CLibZ
 
 /// Decompresses gzip and deflate. zlib's state never leaves this file.
 ///
-/// gzip may consist of several members (RFC 1952, section 2.2). It may also be in zlib's format, which libcurl also accepts.
+/// gzip may consist of several members (RFC 1952, section 2.2), and zero bytes may fill it up, as tapes had them; gunzip ignores those.
+/// It may also be in zlib's format, which libcurl also accepts.
 /// deflate is in zlib's format, as RFC 9110 requires, or raw, as many servers send it.
 @safe final class Inflater: Decompressor {
   private enum State { case new, inside, complete }
@@ -41,6 +42,7 @@ import CLibZ
   ) throws(HTTPError) -> (taken: Int, filled: Int) {
     if let first = unsafe input.first {
       if state == .complete, coding == .deflate { return try unsafe (behindEnd(input), 0) }
+      if state == .complete, first == 0 { return unsafe (input.prefix { $0 == 0 }.count, 0) }
       if state != .inside { try begin(first) }
     }
     let (available, space) = (UInt32(clamping: input.count), UInt32(clamping: room.count))

@@ -24,6 +24,12 @@ extension ResumeAnswer {
     ResumeData.Validator(entityTag: entityTag, lastModified: lastModified, date: date)
   }
 
+  /// Whether the response says that its body is a part of the file. With status 200 it would be taken for the whole file.
+  var isPart: Bool {
+    guard let range = contentRange.flatMap(ContentRange.init), let bytes = range.bytes else { return false }
+    return bytes.lowerBound > 0 || range.total.map { bytes.upperBound < $0 } ?? false
+  }
+
   /// Returns whether the response contradicts what is known of the file. A field that is missing contradicts nothing.
   func contradicts(_ validator: ResumeData.Validator) -> Bool {
     switch validator {

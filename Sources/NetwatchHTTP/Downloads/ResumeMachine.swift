@@ -192,6 +192,7 @@ struct ResumeMachine: Sendable {
     guard let validator = content.validator, offset > 0 else { return answeredFromBeginning(answer) }
     switch answer.status {
     case 200:
+      guard !answer.isPart else { return distrust(.otherRange) }
       isKeptOutdated = answer.validator.map { $0 != validator } ?? false
       kept = content
       return answeredFromBeginning(answer)
@@ -219,7 +220,7 @@ struct ResumeMachine: Sendable {
 
   private mutating func answeredFromBeginning(_ answer: ResumeAnswer) -> [Effect] {
     guard 200...299 ~= answer.status else { return [.refuse(.status(answer.status))] }
-    guard answer.status != 206 else { return [.refuse(.otherRange)] }
+    guard answer.status != 206, !answer.isPart else { return [.refuse(.otherRange)] }
     content = Content(offset: 0, total: answer.length, validator: answer.validator)
     phase = .receiving(end: answer.length)
     if kept != nil { return [.beginFresh] }
