@@ -268,6 +268,26 @@ import Testing
     #expect(error?.message.contains("its head has a line of more than 100 KiB") == true, "\(error?.message ?? "")")
   }
 
+  /// libcurl hands the first field over as a part of the body, in pieces of 16 KiB.
+  @Test(arguments: [16_386, 17_408, 33_792, 100_000])
+  func `a first field may be long`(_ size: Int) async throws {
+    let server = try ScriptedServer { connection, number in
+      while connection.readHead() != nil {
+        let field = "X-Long: "
+        let value = String(repeating: "a", count: size - field.utf8.count - 2)
+        let status = number % 2 == 0 ? "200 OK" : "404 No"
+        connection.write("HTTP/1.1 \(status)\r\n\(field)\(value)\r\nContent-Length: 2\r\n\r\nok")
+      }
+    }
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    for _ in 0..<3 {
+      let reply = try await session.data(for: HTTPRequest(.get, to: server.url))
+      #expect(reply.value == Data("ok".utf8))
+      #expect(reply.response.headerFields.map(\.value.utf8.count) == [size - 10, 1])
+    }
+  }
+
   /// As many as fit into a head of 256 KiB, more than HTTPFields can have.
   @Test(arguments: [true, false]) func `a response with 80,000 fields is an error`(_ areTrailers: Bool) async throws {
     let fields = String(repeating: "a:\n", count: 80_000)

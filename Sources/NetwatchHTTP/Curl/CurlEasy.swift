@@ -15,7 +15,7 @@ import Netwatch
     let trust: ObjectIdentifier?
   }
 
-  private enum HeadPlace { case statusLine, firstField, furtherField }
+  private enum HeadPlace { case statusLine, firstField, restOfFirstField, furtherField }
 
   let handle: UnsafeMutableRawPointer
   /// The delegate, which gives the handle back before it goes; nil between requests.
@@ -155,8 +155,12 @@ import Netwatch
       unsafe netwatch_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, pointer in
         let body = unsafe UnsafeRawBufferPointer(start: bytes, count: size * count)
         let acceptance = unsafe CurlEasy.withDelegate(pointer, .refused) { easy, delegate in
-          if easy.place == .firstField { return unsafe easy.accepts(firstField: body, for: delegate) }
-          return unsafe delegate.received(body: body)
+          switch easy.place {
+          case .firstField: return unsafe easy.accepts(firstField: body, for: delegate)
+          // libcurl writes at most 16 KiB at once (CURL_MAX_WRITE_SIZE).
+          case .restOfFirstField: return .taken
+          case .statusLine, .furtherField: return unsafe delegate.received(body: body)
+          }
         }
         switch acceptance {
         case .taken: return body.count
@@ -176,6 +180,8 @@ import Netwatch
       place = .firstField
     } else if unsafe line.first == UInt8(ascii: "\r") || line.first == UInt8(ascii: "\n") {
       place = .statusLine
+    } else if place == .restOfFirstField {
+      place = .furtherField
     }
   }
 
@@ -183,7 +189,7 @@ import Netwatch
   /// last field of the handle's previous request, whose memory is already freed.
   private func accepts(firstField line: UnsafeRawBufferPointer, for delegate: any CurlDelegate) -> BodyAcceptance {
     set(CURLOPT_HEADER, 0)
-    place = .furtherField
+    place = .restOfFirstField
     guard unsafe line.first != UInt8(ascii: " "), unsafe line.first != UInt8(ascii: "\t") else {
       delegate.refuse(HTTPError(.connectionLost, "response", message: "its first field begins with white space"))
       return .refused
