@@ -43,6 +43,91 @@ import Testing
     try #require(URL(string: "http://\(host):\(server.url.port ?? 0)/"))
   }
 
+  // MARK: A proxy that asks for a credential
+
+  /// Asks with a scheme, and answers a request with a credential as the server would: /x by JSON, /events by events, /from by a
+  /// redirect to /x.
+  private func askingProxy(_ scheme: String, isChunked: Bool, _ heads: Box<[String]>) throws -> ScriptedServer {
+    let body = isChunked ? "Transfer-Encoding: chunked\r\n\r\n4\r\nasks\r\n0\r\n\r\n" : "Content-Length: 4\r\n\r\nasks"
+    return try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        if let length = head.firstMatch(of: /Content-Length: (\d+)/).flatMap({ Int($0.1) }) {
+          _ = connection.read(length)
+        }
+        guard head.contains("Proxy-Authorization: ") else {
+          connection.write("HTTP/1.1 407 Asks\r\nProxy-Authenticate: \(scheme)\r\nX-From: proxy\r\n\(body)")
+          continue
+        }
+        heads.change { $0.append(head) }
+        let (fields, content) =
+          if head.contains("/from ") {
+            ("302 Found\r\nLocation: /x", "")
+          } else if head.contains("/events ") {
+            ("200 OK\r\nContent-Type: text/event-stream", "data: one\n\ndata: two\n\n")
+          } else {
+            ("200 OK\r\nContent-Type: application/json", "{\"a\":1}")
+          }
+        connection.write(
+          "HTTP/1.1 \(fields)\r\nX-From: origin\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)")
+      }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (HTTPCredential.Scheme.any, "Basic realm=\"p\""), (.any, "Digest realm=\"p\", nonce=\"n0\", qop=\"auth\""),
+      (.digest, "Digest realm=\"p\", nonce=\"n0\", qop=\"auth\""),
+    ], [false, true])
+  func `a question that libcurl has answered is not the response`(
+    _ asked: (HTTPCredential.Scheme, String), _ isChunked: Bool
+  ) async throws {
+    let heads = Box<[String]>([])
+    let server = try askingProxy(asked.1, isChunked: isChunked, heads)
+    defer { server.stop() }
+    let credential = HTTPCredential(user: "pu", password: "pp", scheme: asked.0)
+    let session = try session(.http("127.0.0.1", port: Int(server.port), credential: credential))
+    let url = try #require(URL(string: "http://origin.test/x"))
+    func check(_ reply: HTTPReply<Data>) {
+      #expect(reply.response.status == .ok && reply.value == Data("{\"a\":1}".utf8) && reply.trailers.isEmpty)
+      #expect(reply.response.headerFields[HTTPField.Name("X-From")!] == "origin")
+    }
+    check(try await session.data(for: url))
+    check(try await session.upload(.data(Data("hello there".utf8)), with: HTTPRequest(.post, to: url)))
+    let other = try #require(URL(string: "http://origin.test/from"))
+    check(try await session.data(for: other))
+    let value = try await session.send(url, as: StructuredValue.self).value
+    #expect(value == ["a": 1])
+    let folder = try TemporaryFolder()
+    _ = try await session.download(url, to: .file(folder.url("plain")))
+    _ = try await session.resumableDownload(url, to: folder.url("kept"))
+    for name in ["plain", "kept"] { #expect(try Data(contentsOf: folder.url(name)) == Data("{\"a\":1}".utf8)) }
+    var events: [String] = []
+    let stream = try #require(URL(string: "http://origin.test/events"))
+    for try await event in session.serverSentEvents(from: stream) {
+      events.append(event.data)
+      if events.count == 2 { break }
+    }
+    #expect(events == ["one", "two"])
+    // Each one was carried out once, and the redirect led to another one.
+    #expect(heads.now.count == 8)
+    #expect(heads.now.count { $0.hasPrefix("POST ") } == 1)
+  }
+
+  @Test func `a proxy that refuses the credential is the response`() async throws {
+    let server = try ScriptedServer { connection, _ in
+      while connection.readHead() != nil {
+        connection.write(
+          "HTTP/1.1 407 Asks\r\nProxy-Authenticate: Basic realm=\"p\"\r\nContent-Length: 4\r\n\r\nasks")
+      }
+    }
+    defer { server.stop() }
+    let credential = HTTPCredential(user: "pu", password: "pp")
+    let session = try session(.http("127.0.0.1", port: Int(server.port), credential: credential))
+    let url = try #require(URL(string: "http://origin.test/x"))
+    let reply = try await session.data(for: url)
+    #expect(reply.response.status.code == 407 && reply.value == Data("asks".utf8))
+  }
+
   // MARK: squid
 
   @Test func `requests with http and https go through squid, by HTTP and by HTTPS`() async throws {

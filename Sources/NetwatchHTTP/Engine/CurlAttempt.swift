@@ -234,8 +234,9 @@ extension CurlAttempt: CurlDelegate {
       return false
     }
     guard isUndecided, let head = reader.head else { return true }
-    // libcurl may be able to answer a 401 itself. Its body must not be seen then.
-    return head.code == HTTPResponse.Status.unauthorized.code || transfer.received(head)
+    // libcurl may be able to answer a 401 or a 407 itself. Its body must not be seen then.
+    let mayBeAnswered = [HTTPResponse.Status.unauthorized, .proxyAuthenticationRequired].contains(head.response.status)
+    return mayBeAnswered || transfer.received(head)
   }
 
   func refuse(_ failure: HTTPError) { transfer.failure = failure }
