@@ -134,6 +134,42 @@ import Testing
     withExtendedLifetime((server, listener)) {}
   }
 
+  @Test func `the time for a name with silent addresses begins once`() async throws {
+    let server = try NginxServer(server: Self.facts)
+    let port = try #require(server.url.port)
+    let addresses: [UInt32] = [0x7f00_000a, 0x7f00_000b, 0x7f00_000c]
+    let listeners = try addresses.map { try MuteListener($0, port: port) }
+    let before = try addresses.map { try Self.attempts(to: $0, port) }
+    var configuration = HTTPSessionConfiguration()
+    configuration.addressOverrides = ["a.invalid": addresses.map { .v4($0) }]
+    let clock = ManualClock()
+    let session = try HTTPSessionManager(configuration: configuration, threads: HTTPThreads(by: clock))
+    let kinds = Box<[HTTPError.Kind]>([])
+    let url = try #require(URL(string: "http://a.invalid:\(port)/"))
+    session.dataTask(url, options: .with { $0.timeout = .seconds(5) }) { result in
+      if case .failure(let error) = result { kinds.change { $0.append(error.kind) } }
+    }.resume()
+    try await eventually(Self.attempts(to: addresses[0], port)) { $0 > before[0] }
+    await session.pass(.seconds(4), on: clock)
+    // The next address comes when the kernel has given the first one up, after three seconds.
+    try await eventually(Self.attempts(to: addresses[1], port)) { $0 > before[1] }
+    await session.pass(.seconds(1), on: clock)
+    try await eventually(kinds.now) { $0 == [.timedOut] }
+    withExtendedLifetime((server, listeners)) {}
+  }
+
+  /// The number of sockets from which the kernel sends SYN to an address (SYN_SENT).
+  private static func attempts(to address: UInt32, _ port: Int) throws -> Int {
+    // The kernel gives a part of the table at a time.
+    let file = try #require(FileHandle(forReadingAtPath: "/proc/self/net/tcp"))
+    let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+    let peer = String(format: "%08X:%04X", address.byteSwapped, port)
+    return table.split(separator: "\n").count { line in
+      let words = line.split(separator: " ")
+      return words.count > 3 && words[2] == peer && words[3] == "02"
+    }
+  }
+
   // MARK: Versions
 
   @Test func `the version of HTTP is the one that was chosen`() async throws {

@@ -185,6 +185,8 @@ final class CurlAttempt: Attempt {
 
 extension CurlAttempt: CurlDelegate {
   func hasBegun() {
+    // libcurl says so for each address of a name, and from a silent one nothing comes.
+    guard !isBegun else { return }
     isBegun = true
     transfer.hasMoved()
   }
@@ -201,7 +203,8 @@ extension CurlAttempt: CurlDelegate {
   }
 
   func maySend() -> Bool {
-    hasBegun()
+    isBegun = true
+    transfer.hasMoved()
     guard allowsRepetition || maySendOnce() else { return false }
     curl.holdCookies()
     return true
