@@ -271,8 +271,8 @@ final class WalkWorld {
     /// The IPv6 ways of sockets that choose their source, if no other socket finds a route: which source the kernel chooses then
     /// depends on the destination.
     var ipv6Bound: Set<Way> = []
-    /// Whether an IPv6 default route has several next hops. Without its first one, netwatch does not know which of several
-    /// addresses of a network the kernel takes.
+    /// Whether an IPv6 default route has several next hops. A socket takes its source for one of them, and then, with that source, its
+    /// way by another one.
     var hasNextHops = false
     /// Whether IPv4 default routes are equal. The kernel may change between the two lookups of a socket, which then takes its source
     /// from one route and its way by the other.
@@ -381,13 +381,12 @@ final class WalkWorld {
       orFailed(truth.ipv6.isEmpty ? truth.ipv6Bound : truth.ipv6, line.ipv6)
     )
     let links = expected.0.isEmpty ? Set(expected.1.map(\.link)) : truth.carriers ?? Set(expected.0.map(\.link))
-    let isByNetwork = truth.isBySource || truth.hasNextHops
     let agrees = { (source: String?, ways: Set<Way>, link: String?) in
       guard let source, !ways.isEmpty else { return ways.isEmpty && source == nil }
       let network = source.split(separator: "::").first
       return ways.contains {
-        $0.source == source || isByNetwork && $0.source.split(separator: "::").first == network
-          || truth.hasEqualRoutes && !source.contains(":") && $0.link == link
+        $0.source == source || truth.isBySource && $0.source.split(separator: "::").first == network
+          || (source.contains(":") ? truth.hasNextHops : truth.hasEqualRoutes) && $0.link == link
       }
     }
     let isReachable = line.status != "not-reachable"
