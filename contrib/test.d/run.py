@@ -122,12 +122,10 @@ class Suites:
                 elif not self.is_ended:
                     self.report.has_failed(test, f"the process has ended with {status}\n{said}")
                 self.report.has_ended(test)
-            # At its end a process may still crash, and a sanitizer tells what it has found.
-            if status and not running and not left & self.report.failed.keys():
-                self.report.has_failed(", ".join(sorted({suite_of(test) for test in left})), f"the process has ended with {status}\n{said}")
-                return
-            # One that says nothing about any test would do so again.
-            if not running and left == self.tests - self.report.ended:
+            # At its end a process may still crash, and a sanitizer tells what it has found. One that says nothing about any test would
+            # do so again.
+            is_bad = status and not left & self.report.failed.keys()
+            if not running and (is_bad or left == self.tests - self.report.ended):
                 self.report.has_failed(", ".join(sorted({suite_of(test) for test in left})), f"the process has ended with {status}\n{said}")
                 return
 

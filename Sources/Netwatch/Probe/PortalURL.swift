@@ -40,39 +40,17 @@ public struct PortalURL: Hashable, Sendable, CustomStringConvertible {
   /// `$`, `'`, `(` and `)` are allowed there, but are written in the same way, because they have a meaning for a shell: xdg-open
   /// is a shell script, and has evaluated its argument before (CVE-2014-9622).
   package var encoded: String {
-    var result: [UInt8] = []
-    let bytes = Array(description.utf8)
-    var isInFragment = false
-    for (position, byte) in bytes.enumerated() {
-      let isAllowed =
-        switch byte {
-        case UInt8(ascii: "%"): bytes.dropFirst(position + 1).prefix(2).count(where: Self.isHexDigit) == 2
-        // Brackets enclose an address in the authority only.
-        case UInt8(ascii: "["), UInt8(ascii: "]"): position < authorityEnd
-        case UInt8(ascii: "#"): !isInFragment
-        default: Self.allowed.contains(byte)
-        }
-      if byte == UInt8(ascii: "#") { isInFragment = true }
-      if isAllowed {
-        result.append(byte)
-      } else {
-        result += [UInt8(ascii: "%"), Self.digits[Int(byte >> 4)], Self.digits[Int(byte & 15)]]
+    let bytes = Array(description.utf8).percentEncoded { position, byte in
+      switch byte {
+      // Brackets enclose an address in the authority only.
+      case UInt8(ascii: "["), UInt8(ascii: "]"): position < authorityEnd
+      default: Self.allowed.contains(byte)
       }
     }
-    return String(decoding: result, as: UTF8.self)
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The characters that stay as they are anywhere in an address, by RFC 3986, sections 2.2 and 2.3.
   private static let allowed = Set(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?@!&*+,;=".utf8)
-  private static let digits = Array("0123456789ABCDEF".utf8)
-
-  private static func isHexDigit(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "F"),
-      UInt8(ascii: "a")...UInt8(ascii: "f"):
-      true
-    default: false
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Netwatch
 
 extension URL {
   /// Creates a URL from a reference as people and servers write it: what a URL may not have is percent-encoded, and what is encoded
@@ -11,19 +12,8 @@ extension URL {
   package init?(reference: some Sequence<UInt8>, relativeTo base: URL? = nil) {
     let bytes = Array(reference)
     let start = Self.pathStart(of: bytes)
-    var text = bytes[..<start]
-    var hasFragment = false
-    for (place, byte) in bytes.enumerated().dropFirst(start) {
-      let isKept =
-        switch byte {
-        case UInt8(ascii: "%"): bytes.dropFirst(place + 1).prefix(2).filter(\.isHexDigit).count == 2
-        case UInt8(ascii: "#"): !hasFragment
-        default: byte.isAlphanumeric || Self.marks.contains(byte)
-        }
-      if byte == UInt8(ascii: "#") { hasFragment = true }
-      if isKept { text.append(byte) } else { text += byte.percentEncoded }
-    }
-    self.init(string: String(decoding: text, as: UTF8.self), relativeTo: base)
+    let rest = Array(bytes[start...]).percentEncoded { $1.isAlphanumeric || Self.marks.contains($1) }
+    self.init(string: String(decoding: bytes[..<start] + rest, as: UTF8.self), relativeTo: base)
   }
 
   /// The marks that a path, a query and a fragment may have, apart from `%` and `#`.
@@ -37,14 +27,5 @@ extension URL {
     }
     guard bytes[start...].starts(with: "//".utf8) else { return start }
     return bytes[(start + 2)...].firstIndex { "/?#".utf8.contains($0) } ?? bytes.count
-  }
-}
-
-extension UInt8 {
-  fileprivate var isHexDigit: Bool { Character(Unicode.Scalar(self)).isHexDigit }
-
-  fileprivate var percentEncoded: [UInt8] {
-    let digits = String(self, radix: 16, uppercase: true).utf8
-    return Array("%\(digits.count == 1 ? "0" : "")".utf8) + Array(digits)
   }
 }
