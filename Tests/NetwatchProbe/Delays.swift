@@ -12,8 +12,9 @@ enum Delays {
         configuration.hold = delay
         configuration.resolutionInterval = delay
         let monitor = try NetworkMonitor.start(configuration)
-        say(monitor.currentPath.status.rawValue)
+        // Who reads the line may take the network away at once, so the callback is there before it.
         subscriptions.append(monitor.onChangeImmediately(initial: false) { _ in say("changed") })
+        say(monitor.currentPath.status.rawValue)
       }
     }
     while readLine() != nil {}
