@@ -10,6 +10,7 @@ import NetwatchStream
 ///
 /// - `path SECONDS`: an app whose session knows the path, see `PathProbe`.
 /// - `leave URL`: gets it, and ends while its session may not have. Says so if OpenSSL cleans up then.
+/// - `many URL COUNT`: gets it so many times at once, over as many connections, and prints what becomes of each.
 /// - `download URL FILE`: downloads, and goes on with what an earlier one has left.
 @main
 enum HTTPProbe {
@@ -28,6 +29,9 @@ enum HTTPProbe {
       _ = try await session.resumableDownload(HTTPRequest(.get, to: url), to: URL(filePath: arguments[3]))
       return
     }
+    if arguments.count == 4, arguments[1] == "many", let url = URL(string: arguments[2]) {
+      return try await get(url, times: Int(arguments[3]) ?? 0)
+    }
     let indicator = ActivityIndicator()
     let reporter = try ActivityReporter(of: indicator)
     let session = try HTTPSessionManager(observer: indicator)
@@ -37,5 +41,20 @@ enum HTTPProbe {
       fflush(nil)
     }
     withExtendedLifetime(reporter) {}
+  }
+
+  private static func get(_ url: URL, times count: Int) async throws {
+    var configuration = HTTPSessionConfiguration()
+    configuration.maximumConnectionsPerHost = 250
+    let session = try HTTPSessionManager(configuration: configuration)
+    let request = try HTTPRequest(.get, to: url)
+    for result in await session.batch(Array(repeating: request, count: count), limit: count) {
+      switch result {
+      case .success(let reply): print("got", reply.response.status.code)
+      case .failure(let error):
+        print(error.kind, error.reason?.description ?? "-", error.code, error.domain?.description ?? "-", error.message)
+      }
+    }
+    fflush(nil)
   }
 }

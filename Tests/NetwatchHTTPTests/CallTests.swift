@@ -170,6 +170,8 @@ private enum Route: RequestConvertible {
     session.maximumResponseBytes = 3
     session.maximumBytesInMemory = 4
     session.flushesFiles = true
+    session.maximumHeadBytes = 10
+    session.acceptsMissingCloseNotify = true
     session.isIndicated = false
     session.maximumRedirects = 5
     session.onRedirect = { $0.next }

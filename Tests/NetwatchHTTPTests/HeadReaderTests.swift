@@ -25,13 +25,13 @@ import Testing
   }
 
   private static func read(_ text: String) -> ResponseHead? {
-    var reader = HeadReader()
+    var reader = HeadReader(mostBytes: 256 * 1_024)
     for line in lines(text) { #expect(take(line, &reader)) }
     return reader.head
   }
 
   @Test(arguments: heads, heads) func `a head after another one counts`(_ first: String, _ second: String) {
-    var reader = HeadReader()
+    var reader = HeadReader(mostBytes: 256 * 1_024)
     for line in Self.lines(first) + Self.lines(second) { #expect(Self.take(line, &reader)) }
     let expected = Self.read(second)
     #expect(expected != nil && reader.head?.response == expected?.response)
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: ["Content-Length", "Transfer-Encoding"]) func `a length is not folded`(_ name: String) {
-    var reader = HeadReader()
+    var reader = HeadReader(mostBytes: 256 * 1_024)
     let lines = Self.lines("HTTP/1.1 200 OK\r\n\(name):\r\n 5\r\n")
     #expect(lines.map { Self.take($0, &reader) } == [true, true, false])
   }
@@ -71,7 +71,7 @@ import Testing
     ] as [([String], Int64?)])
   func `a length is one number, however often it is told`(_ values: [String], _ length: Int64?) {
     for (more, isEncoded) in [("", false), ("Transfer-Encoding: chunked\r\n", true)] {
-      var reader = HeadReader()
+      var reader = HeadReader(mostBytes: 256 * 1_024)
       let fields = values.map { "Content-Length: \($0)\r\n" }.joined()
       let isTaken = Self.lines("HTTP/1.1 200 OK\r\n\(fields)\(more)\r\n").allSatisfy { Self.take($0, &reader) }
       // What is encoded has its length in itself (RFC 9112, section 6.3).
@@ -81,10 +81,10 @@ import Testing
   }
 
   @Test func `a head has at most 2,000 fields, and as many trailers`() {
-    var reader = HeadReader()
+    var reader = HeadReader(mostBytes: 256 * 1_024)
     #expect(Self.take(Array("HTTP/1.1 200 OK\r\n".utf8), &reader))
     #expect((1...2_001).map { _ in Self.take(Array("a:\n".utf8), &reader) }.firstIndex(of: false) == 2_000)
-    var other = HeadReader()
+    var other = HeadReader(mostBytes: 256 * 1_024)
     func takeTrailer() -> Bool { unsafe Array("a:\n".utf8).withUnsafeBytes { unsafe other.append(trailer: $0) } == nil }
     #expect((1...2_001).map { _ in takeTrailer() }.firstIndex(of: false) == 2_000)
   }

@@ -132,7 +132,7 @@ import Testing
     try await eventually(heard.now) { $0 == 3 }
     session.invalidate()
     await session.waitUntilInvalidated()
-    #expect(ends.now == Array(repeating: "the session manager is invalidated", count: 4))
+    #expect(ends.now == Array(repeating: "invalidated", count: 4))
     #expect(observer.all.filter { $0 == .ended }.count == 3)
     suspended.resume()
     let error = await #expect(throws: HTTPError.self) { try await session.data(for: HTTPRequest(.get, to: server.url)) }
@@ -193,7 +193,7 @@ import Testing
     weak let released = session
     session = nil
     #expect(released == nil)
-    #expect(try await end() == ["the session manager is invalidated"])
+    #expect(try await end() == ["invalidated"])
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
   }
 

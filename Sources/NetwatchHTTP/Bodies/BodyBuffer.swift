@@ -92,7 +92,7 @@ final class BodyBuffer: BodySink, Sendable {
     let (head, end) = state.withLock { ($0.head, $0.end) }
     if let head { return head }
     try end?.get()
-    throw HTTPError(.connectionLost, "response", message: "the server has sent no head")
+    throw .noHead
   }
 
   /// Returns the next part of the body. Nil at its end.

@@ -16,7 +16,8 @@ final class FileSink: BodySink {
   /// Throws if the response is not successful, so that an error page never becomes the file.
   func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) throws(HTTPError) {
     guard response.status.kind == .successful else {
-      throw HTTPError(.badServerResponse, "download", code: CInt(response.status.code), message: "\(response.status)")
+      throw HTTPError(
+        .badServerResponse, "download", code: CInt(response.status.code), domain: .http, message: "\(response.status)")
     }
     let target = destination.place(response, request)
     if destination.createsFolders { try OpenFile.createFolder(of: target) }

@@ -56,14 +56,15 @@ extension OpenFile {
     guard file.size() != nil else { throw HTTPError(.fileFailed, "open \(path)", message: "not a regular file") }
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
       guard errno == EWOULDBLOCK else { throw HTTPError(file: path, "lock") }
-      throw HTTPError(.fileFailed, "lock \(path)", code: errno, message: "another download writes into it")
+      throw HTTPError(
+        .fileFailed, "lock \(path)", code: errno, domain: .system, message: "another download writes into it")
     }
     // The previous owner may have moved it to its destination since it was opened here. Then it is no longer a partial file.
     guard name.belongs(to: file) else { return nil }
     if isNew || file.isOurs { return file }
     guard name.remove() || errno == ENOENT else {
       throw HTTPError(
-        .fileFailed, "continue \(path)", code: errno,
+        .fileFailed, "continue \(path)", code: errno, domain: .system,
         message: "others may have written it, and it cannot be removed; remove it or choose another folder")
     }
     return nil

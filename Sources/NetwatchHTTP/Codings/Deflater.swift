@@ -34,7 +34,7 @@ import CLibZ
     let code = unsafe deflateInit2_(
       stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, Self.windowBits, Self.memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
       CInt(MemoryLayout<z_stream>.size))
-    guard code == Z_OK else { throw HTTPError(.other, "deflateInit2", code: code) }
+    guard code == Z_OK else { throw HTTPError(.other, "deflateInit2", code: code, domain: .zlib) }
   }
 
   deinit {
@@ -56,7 +56,7 @@ import CLibZ
     let code = unsafe deflate(stream, flush.code)
     // Z_BUF_ERROR: there was nothing to do.
     guard code == Z_OK || code == Z_BUF_ERROR || code == Z_STREAM_END else {
-      throw HTTPError(.cannotEncodeRequest, "compress the body", code: code)
+      throw HTTPError(.cannotEncodeRequest, "compress the body", code: code, domain: .zlib)
     }
     return unsafe (Int(available - stream.pointee.avail_in), Int(space - stream.pointee.avail_out))
   }

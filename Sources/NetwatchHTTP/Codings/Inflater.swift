@@ -27,7 +27,7 @@ import CLibZ
     unsafe stream.initialize(to: z_stream())
     let code = unsafe inflateInit2_(
       stream, Self.windowBits + Self.eitherFormat, ZLIB_VERSION, CInt(MemoryLayout<z_stream>.size))
-    guard code == Z_OK else { throw HTTPError(.other, "inflateInit2", code: code) }
+    guard code == Z_OK else { throw HTTPError(.other, "inflateInit2", code: code, domain: .zlib) }
   }
 
   deinit {
@@ -81,6 +81,7 @@ import CLibZ
 
   private func failure(_ code: CInt) -> HTTPError {
     let words = unsafe stream.pointee.msg.map { unsafe String(cString: $0) }
-    return HTTPError(.cannotDecodeContentData, "decompress \(coding.rawValue)", code: code, message: words ?? "")
+    return HTTPError(
+      .cannotDecodeContentData, "decompress \(coding.rawValue)", code: code, domain: .zlib, message: words ?? "")
   }
 }

@@ -140,7 +140,9 @@ extension TextEncoding {
   }()
 
   fileprivate static func refusal(_ name: String, code: CInt = 0) -> HTTPError {
-    HTTPError(.cannotDecodeContentData, "decode text", code: code, message: "it is not \(name)")
+    HTTPError(
+      .cannotDecodeContentData, "decode text", code: code, domain: code == 0 ? nil : .system,
+      message: "it is not \(name)")
   }
 }
 
@@ -158,7 +160,8 @@ extension TextEncoding {
     // iconv_open returns -1 for an error.
     guard unsafe Int(bitPattern: state) != -1 else {
       throw HTTPError(
-        .cannotDecodeContentData, "decode text", code: errno, message: "the charset '\(name)' is not known")
+        .cannotDecodeContentData, "decode text", code: errno, domain: .system,
+        message: "the charset '\(name)' is not known")
     }
   }
 

@@ -9,28 +9,33 @@ extension CurlEasy {
   ///
   /// - Parameters:
   ///   - hasAnswer: Whether the server has begun to respond.
+  ///   - isAbandoned: Whether the server has left the connection without processing the request.
+  ///   - received: The number of bytes of the body, if the whole body may have come; otherwise nil.
   ///   - endpoint: The interface or address that connections leave from; nil if the kernel chooses.
-  func failure(_ code: CURLcode, hasAnswer: Bool, from endpoint: LocalEndpoint?) -> HTTPError {
+  func failure(
+    _ code: CURLcode, hasAnswer: Bool, isAbandoned: Bool, received: Int64?, from endpoint: LocalEndpoint?
+  ) -> HTTPError {
+    if isAbandoned {
+      return HTTPError(
+        code, "request", reason: .goneAway,
+        message: "the server has left the connection, and has not processed the request")
+    }
     // The server has closed a reused connection, and libcurl would have to send the body again.
     if code == CURLE_SEND_FAIL_REWIND, !hasAnswer {
       return HTTPError(
-        .connectionLost, "request", code: CInt(code.rawValue),
+        .connectionLost, "request", code: CInt(code.rawValue), domain: .libcurl, reason: .closed,
         message: "the server has closed the connection, and the body can be sent once only")
     }
-    let message = unsafe String(cString: words)
+    let message = message
     if let failure = tlsFailure(code, message) { return HTTPError(failure, "request", code: CInt(code.rawValue)) }
     // Since 8.6.0, the error is CURLE_TOO_LARGE. Before, a long line is reported as if there were no memory for it.
     if code.rawValue == 100 || code == CURLE_OUT_OF_MEMORY && hasSent {
       let reason = code == CURLE_OUT_OF_MEMORY ? ", or memory is short" : ""
       return HTTPError(
-        .responseTooLarge, "response", code: CInt(code.rawValue),
+        .responseTooLarge, "response", code: CInt(code.rawValue), domain: .libcurl, reason: .headTooLong,
         message: "its head has a line of more than 100 KiB, which is the most that libcurl reads\(reason)")
     }
-    if bindError != 0, opened.isEmpty, code == CURLE_COULDNT_CONNECT {
-      let reason = unsafe String(cString: strerror(bindError))
-      return HTTPError(
-        code, "request", message: "no connection can leave from the address of localEndpoint: \(reason)")
-    }
+    if let socketFailure, opened.isEmpty, code == CURLE_COULDNT_CONNECT { return socketFailure }
     if case .interface(let name) = endpoint, isOfBinding(code, message) {
       return HTTPError(
         code, "request", message: "no connection can leave from the interface '\(name)' of localEndpoint: \(message)")
@@ -39,12 +44,35 @@ extension CurlEasy {
     if answer >= 300 {
       let advice = answer == 407 ? "; give HTTPProxy the credential that it asks for" : ""
       return HTTPError(
-        .cannotConnect, "request", code: CInt(code.rawValue), message: "the proxy answers \(answer)\(advice)")
+        .cannotConnect, "request", code: CInt(code.rawValue), domain: .libcurl,
+        message: "the proxy answers \(answer)\(advice)")
     }
     if code == CURLE_PROXY {
       return HTTPError(code, "request", message: "the SOCKS proxy does not connect: \(message)")
     }
-    return HTTPError(code, "request", message: message.isEmpty ? nil : message)
+    let words = message.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : message
+    let note = received.map { "; the whole body may have come, which is \($0) bytes" } ?? ""
+    return HTTPError(code, "request", message: words + note)
+  }
+
+  /// The error of socket(2) or bind(2), if no connection could be made because of it. Nil if there is none.
+  private var socketFailure: HTTPError? {
+    guard let (error, isOfBinding) = socketError else { return nil }
+    let words = unsafe String(cString: strerror(error))
+    if isOfBinding {
+      return HTTPError(
+        CURLE_COULDNT_CONNECT, "request", message: "no connection can leave from the address of localEndpoint: \(words)"
+      )
+    }
+    let advice =
+      switch error {
+      case EMFILE: "this process has no file descriptor left for a connection (see ulimit -n)"
+      case ENFILE: "the system has no file descriptor left for a connection (see fs.file-max)"
+      default: "no socket can be made"
+      }
+    return HTTPError(
+      .cannotConnect, "request", code: error, domain: .system,
+      reason: error == EMFILE || error == ENFILE ? .noDescriptors : nil, message: "\(advice): \(words)")
   }
 
   /// Returns whether libcurl could not bind a connection to its interface. libcurl 8.22.0 and later report that as a connection
@@ -74,6 +102,12 @@ extension CurlEasy {
   var hasUnreadRecord: Bool {
     guard let tls = unsafe netwatch_curl_get_tls(handle) else { return false }
     return unsafe SSL_has_pending(OpaquePointer(tls)) == 1
+  }
+
+  /// The TLS of the connection that the transfer uses. Nil if it has none.
+  var handshake: Handshake? {
+    guard let tls = unsafe netwatch_curl_get_tls(handle) else { return nil }
+    return unsafe Handshake.of(OpaquePointer(tls))
   }
 
   /// Whether HTTP/2 was negotiated for the connection that the transfer uses.

@@ -21,7 +21,9 @@ import Netwatch
   /// The delegate, which gives the handle back before it goes; nil between requests.
   private unowned var delegate: (any CurlDelegate)?
   /// The buffer into which libcurl writes its error messages.
-  let words: UnsafeMutablePointer<CChar>
+  private let words: UnsafeMutablePointer<CChar>
+  /// libcurl's message about the failure of the request. Empty if it has none.
+  var message: String { unsafe String(cString: words) }
   private var headers: UnsafeMutablePointer<curl_slist>?
   var names: UnsafeMutablePointer<curl_slist>?
   /// The shape of the current options; nil for options that are only valid for one request.
@@ -34,10 +36,12 @@ import Netwatch
   var tlsProxy: (host: String, trust: HostTrust)?
   /// The handshakes of the connections that libcurl has made since ``prepare(_:shape:)``.
   var handshakes: [Handshake] = []
+  /// Whether the request has a body, and is sent over HTTP/2.
+  private(set) var readsToEnd = false
   /// Whether HTTP/2 is spoken without TLS.
   var assumesHTTP2 = false
-  /// The error of bind(2), if a connection could not leave from the session's address. 0 if there is none.
-  private(set) var bindError: CInt = 0
+  /// The error of the socket of a connection that could not be made; nil if there is none.
+  private(set) var socketError: CurlSockets.Failure?
   /// Makes the sockets of this handle's connections, and outlives them. It is not counted, like `delegate`.
   private(set) var sockets: Unmanaged<CurlSockets>?
   /// The sockets and peers of the connections that libcurl has opened since ``prepare(_:shape:)``.
@@ -114,6 +118,7 @@ import Netwatch
     url = nil
     sendBufferSize = Self.defaultSendBufferSize
     assumesHTTP2 = false
+    readsToEnd = false
     self.shape = shape
     prepareCallbacks()
     prepareBeginning()
@@ -127,7 +132,7 @@ import Netwatch
     if !opened.isEmpty { opened = [] }
     openedBefore = 0
     if !handshakes.isEmpty { handshakes = [] }
-    bindError = 0
+    socketError = nil
     if listensForRejection {
       if CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 0) }
       listensForRejection = false
@@ -191,7 +196,8 @@ import Netwatch
     set(CURLOPT_HEADER, 0)
     place = .restOfFirstField
     guard unsafe line.first != UInt8(ascii: " "), unsafe line.first != UInt8(ascii: "\t") else {
-      delegate.refuse(HTTPError(.connectionLost, "response", message: "its first field begins with white space"))
+      delegate.refuse(
+        HTTPError(.connectionLost, "response", reason: .notHTTP, message: "its first field begins with white space"))
       return .refused
     }
     return .taken
@@ -261,7 +267,25 @@ import Netwatch
   var isRejected: Bool {
     guard listensForRejection else { return false }
     if CurlLibrary.namesRejection { return hasHeardRejection }
-    return unsafe CurlLibrary.isSilentOnRejection && words.pointee == 0
+    return CurlLibrary.isSilentOnRejection && message.isEmpty
+  }
+
+  /// Whether the connection has ended because the server is leaving it and has not processed the request (GOAWAY; RFC 9113,
+  /// section 6.8), so that libcurl has failed with CURLE_HTTP2 before any answer. False if that is not certain.
+  var isAbandoned: Bool { CurlLibrary.failsWhenAbandoned && message.isEmpty }
+
+  /// Whether the server has ended the stream without an error before libcurl had sent the whole request (RFC 9113, section 8.1), if
+  /// libcurl has failed with CURLE_HTTP2_STREAM. It then has no message. The response has come, unless it was in one record of TLS with
+  /// the end of the stream: libcurl 7.88 throws it away then. Since 8.1.0, libcurl does not fail.
+  var hasLostAnswer: Bool { CurlLibrary.version < 0x08_0100 && message.isEmpty }
+
+  /// Makes libcurl read until the server ends the stream, if HTTP/2 is spoken. To be called before a request with a body is sent.
+  ///
+  /// After a response's declared length, libcurl 7.88 reads no more frames, also none that would let it send the rest of the request.
+  /// If a response is over before its request, 7.88 has to be woken after the request is sent: it waits for the server.
+  func readToEndOfStream() {
+    readsToEnd = assumesHTTP2 || speaksHTTP2
+    set(CURLOPT_IGNORE_CONTENT_LENGTH, readsToEnd ? 1 : 0)
   }
 
   /// To be called if the request has a body.
@@ -307,8 +331,9 @@ import Netwatch
     let socket = unsafe sockets._withUnsafeGuaranteedRef {
       unsafe $0.open(address.pointee.family, address.pointee.socktype, address.pointee.protocol, to: peer)
     }
-    if socket < 0, bindError == 0 || bindError == EAFNOSUPPORT {
-      bindError = unsafe sockets._withUnsafeGuaranteedRef { $0.bindError }
+    // An address of a family that this machine does not have says less than the address of the other family.
+    if socket < 0, socketError.map({ $0.error == EAFNOSUPPORT }) ?? true {
+      socketError = unsafe sockets._withUnsafeGuaranteedRef { $0.failure }
     }
     if socket >= 0, let peer { opened.append((socket, peer)) }
     return socket

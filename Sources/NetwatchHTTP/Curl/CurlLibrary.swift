@@ -51,6 +51,10 @@ enum CurlLibrary {
   /// Whether libcurl has a message for each end of an HTTP/2 connection but that of a rejected request. 8.1 to 8.5 have none for a
   /// connection that the server has closed in good order. Between them and Debian's 8.14.1 nobody has looked.
   static let isSilentOnRejection = version < 0x08_0100 || version >= 0x08_0e00 && !namesRejection
+  /// Whether libcurl fails a request that the server has not processed because it is leaving the connection, with CURLE_HTTP2 and
+  /// without a message. A stream that the server has reset has another code then. Before, the code is the same for both; since 8.1.0,
+  /// libcurl sends such a request again.
+  static let failsWhenAbandoned = 0x07_5800..<0x08_0100 ~= version
   /// Whether libcurl reads shared cookies for a request after it has given the lock back, so that another thread may free them
   /// meanwhile. Since 8.12.0 (curl/curl#18457).
   static let readsCookiesUnlocked = version >= 0x08_0c00

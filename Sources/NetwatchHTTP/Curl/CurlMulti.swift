@@ -38,6 +38,8 @@ import NetwatchEventLoop
   }
   private var isDue = false
   private var holdsCookies = false
+  /// The handles that may have sent the last part of their requests within the present call of libcurl.
+  private var senders: [CurlEasy] = []
 
   /// - Parameter cookies: The cookies; nil if requests have none.
   init(
@@ -171,7 +173,9 @@ import NetwatchEventLoop
   private func watch(_ socket: CInt, _ what: CInt, by easy: UInt) {
     do throws(SystemError) {
       switch what {
-      case CURL_POLL_IN: try sockets?.watch(socket, for: .readable, by: easy)
+      case CURL_POLL_IN:
+        if let sender = Self.easy(at: easy), sender.readsToEnd { senders.append(sender) }
+        try sockets?.watch(socket, for: .readable, by: easy)
       case CURL_POLL_OUT: try sockets?.watch(socket, for: .writable, by: easy)
       case CURL_POLL_INOUT: try sockets?.watch(socket, for: [.readable, .writable], by: easy)
       default: sockets?.letGo(socket)
@@ -200,10 +204,13 @@ import NetwatchEventLoop
   }
 
   /// Makes libcurl try the next address after an attempt has failed. 7.88 otherwise waits for an event that never comes.
-  private func goOnConnecting(_ easy: UInt) {
-    let handle = unsafe UnsafeMutableRawPointer(bitPattern: easy)
-    guard let handle = unsafe handle, let pointer = unsafe netwatch_curl_get_private(handle) else { return }
-    unsafe CurlEasy.at(pointer).wake()
+  private func goOnConnecting(_ easy: UInt) { Self.easy(at: easy)?.wake() }
+
+  /// Returns the object of one of libcurl's handles, by the address of the handle.
+  private static func easy(at address: UInt) -> CurlEasy? {
+    let handle = unsafe UnsafeMutableRawPointer(bitPattern: address)
+    guard let handle = unsafe handle, let pointer = unsafe netwatch_curl_get_private(handle) else { return nil }
+    return unsafe CurlEasy.at(pointer)
   }
 
   /// Lets libcurl act if it is due. To be called after anything that may have given libcurl work: at the end of each turn of
@@ -237,6 +244,8 @@ import NetwatchEventLoop
       holdsCookies = false
       sharedCookies?.giveBack()
     }
+    for sender in senders { sender.wake() }
+    senders = []
     var left: CInt = 0
     while let message = unsafe curl_multi_info_read(handle, &left) {
       guard unsafe message.pointee.msg == CURLMSG_DONE, let easyHandle = unsafe message.pointee.easy_handle,

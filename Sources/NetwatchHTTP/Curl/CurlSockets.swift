@@ -9,6 +9,9 @@ import NetwatchEventLoop
 /// socket stays watched until an event arrives that libcurl does not wait for, or until libcurl closes it. This saves two
 /// system calls for each request.
 @safe final class CurlSockets {
+  /// The `errno` of socket(2) or bind(2).
+  typealias Failure = (error: CInt, isOfBinding: Bool)
+
   private final class Watch {
     let registration: EventLoop.Registration
     /// Whether the socket was opened here. libcurl has others, which the process's children may inherit: they are never kept.
@@ -41,8 +44,8 @@ import NetwatchEventLoop
   private let loop: EventLoop
   /// The address from which connections leave; nil if the kernel chooses.
   private let localAddress: IPAddress?
-  /// The error of the last connection that could not be bound to the address.
-  private(set) var bindError: CInt = 0
+  /// The error of the last socket that could not be made, or not be bound to the address. Nil before there is one.
+  private(set) var failure: Failure?
   private let act: (CInt, EventLoop.Readiness) -> Void
   private var watches: [CInt: Watch] = [:]
   /// The watch that was looked up last, which is usually the next one.
@@ -83,10 +86,13 @@ import NetwatchEventLoop
   /// - Parameter peer: The address of the other end; nil if it is not an IP address.
   func open(_ family: CInt, _ type: CInt, _ transport: CInt, to peer: SocketAddress?) -> CInt {
     let socket = Glibc.socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
-    guard socket >= 0 else { return socket }
+    guard socket >= 0 else {
+      failure = (errno, isOfBinding: false)
+      return socket
+    }
     // libcurl would look the address up as if it were a name, and ask the callback first.
     if let localAddress, let peer, !SocketAddress.bind(socket, to: localAddress, for: peer) {
-      bindError = errno
+      failure = (errno, isOfBinding: true)
       close(socket)
       return -1
     }

@@ -219,12 +219,13 @@ extension HTTPError {
     let operation = "download"
     switch refusal {
     case .status(let code):
-      self.init(.badServerResponse, operation, code: CInt(clamping: code), message: "status \(code)")
+      self.init(.badServerResponse, operation, code: CInt(clamping: code), domain: .http, message: "status \(code)")
     case .otherRange:
       self.init(.badServerResponse, operation, message: "the server has sent another part than was asked for")
     case .changed: self.init(.badServerResponse, operation, message: "the server has sent a part of another file")
     case .tooLong: self.init(.badServerResponse, operation, message: "the server has sent more than there is")
-    case .tooShort: self.init(.connectionLost, operation, message: "the server has sent less than it promised")
+    case .tooShort:
+      self.init(.connectionLost, operation, reason: .closed, message: "the server has sent less than it promised")
     }
   }
 }

@@ -260,7 +260,7 @@ extension HTTPError {
   /// section 5.2.1.7, requires.
   fileprivate static var notInCache: HTTPError {
     var error = HTTPError(
-      .badServerResponse, "download", code: CInt(HTTPResponse.Status.gatewayTimeout.code),
+      .badServerResponse, "download", code: CInt(HTTPResponse.Status.gatewayTimeout.code), domain: .http,
       message: "there is no answer in the cache, and the policy forbids asking the server")
     error.response = HTTPResponse(status: .gatewayTimeout)
     return error

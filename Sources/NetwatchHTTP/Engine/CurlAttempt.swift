@@ -19,9 +19,18 @@ final class CurlAttempt: Attempt {
   /// Whether the request may be sent twice.
   private let allowsRepetition: Bool
   private let began: Duration
-  private var reader = HeadReader()
+  private let mostHeadBytes: Int
+  private var reader: HeadReader
+  /// The TLS of the connection whose end is that of the body. Nil if there is none, or if the body says where it ends.
+  private var bodyEnd: Handshake?
+  /// Whether such a body is whole although the connection has not ended in order.
+  private let acceptsMissingCloseNotify: Bool
+  /// The number of bytes of the body that have come, as they are sent.
+  private var received: Int64 = 0
   /// Whether the handle was given back.
   private var isOver = false
+  /// Whether the request was sent again because the server had not processed it.
+  private var isRepeated = false
 
   let source: (any BodySource)?
   private(set) var isBegun = false
@@ -49,18 +58,21 @@ final class CurlAttempt: Attempt {
   private var lookupDuration = Duration.zero
 
   /// - Parameters:
+  ///   - request: The request of the chain, perhaps with fields of the cache.
   ///   - source: The bytes of the body; nil for none.
-  ///   - allowsRepetition: Whether the request may be sent twice.
   /// - Throws: The error that leaves no handle.
   init(
-    _ request: HTTPRequest, _ body: HTTPBody?, _ source: (any BodySource)?, _ credential: HTTPCredential?,
-    allowsRepetition: Bool, by curl: CurlMulti, for transfer: any AttemptDelegate
+    _ request: HTTPRequest, of chain: RequestChain, _ source: (any BodySource)?, _ plan: RequestPlan,
+    by curl: CurlMulti, for transfer: any AttemptDelegate
   ) throws(HTTPError) {
     self.request = request
-    self.body = body
+    body = chain.body
     self.source = source
-    self.credential = credential
-    self.allowsRepetition = allowsRepetition
+    credential = chain.credential
+    allowsRepetition = chain.allowsRepetition
+    mostHeadBytes = plan.options.maximumHeadBytes
+    reader = HeadReader(mostBytes: mostHeadBytes)
+    acceptsMissingCloseNotify = plan.options.acceptsMissingCloseNotify && plan.kind != .download
     self.curl = curl
     self.transfer = transfer
     began = transfer.now
@@ -181,6 +193,52 @@ final class CurlAttempt: Attempt {
     transfer.hasMoved()
   }
 
+  // MARK: Ends
+
+  /// Sends the request again, once, if the server has left the connection without processing it (RFC 9113, section 8.7).
+  ///
+  /// - Returns: Whether the attempt goes on.
+  private func sendAgain(after code: CURLcode) -> Bool {
+    guard code == CURLE_HTTP2, !hasAnswer, !isRepeated, allowsRepetition || easy.isAbandoned,
+      source?.rewind() ?? true
+    else { return false }
+    isRepeated = true
+    reader = HeadReader(mostBytes: mostHeadBytes)
+    (sent, hasSupplied, wasSent) = (0, false, false)
+    transfer.sent(0)
+    easy.repeatAttempt()
+    giveLibrary()
+    return true
+  }
+
+  /// Returns whether the whole response has come although libcurl has failed.
+  private func hasWholeAnswer(after code: CURLcode) -> Bool {
+    guard code == CURLE_HTTP2_STREAM, easy.hasLostAnswer, reader.head != nil else { return false }
+    return reader.declaredLength.map { $0 == received } ?? true
+  }
+
+  /// The error of a body whose connection has ended without saying that nothing more comes. Nil if the body is whole.
+  private var truncation: HTTPError? {
+    guard let bodyEnd, !bodyEnd.hasEndedInOrder, !acceptsMissingCloseNotify else { return nil }
+    return HTTPError(
+      .connectionLost, "response", reason: .truncated,
+      message: "the TLS connection has ended without close_notify, so a part of the body may be missing")
+  }
+
+  private func failure(_ code: CURLcode) -> HTTPError {
+    if let failure = source?.failure { return failure }
+    let isAbandoned = code == CURLE_HTTP2 && !hasAnswer && easy.isAbandoned
+    if code == CURLE_HTTP2_STREAM, reader.head == nil, easy.hasLostAnswer {
+      return HTTPError(
+        code, "request", reason: .closed,
+        message: "the server has answered before it had the whole request, and libcurl before 8.1.0 has lost the answer"
+      )
+    }
+    let mayBeWhole = reader.head != nil && reader.declaredLength.map { $0 == received } ?? true
+    return easy.failure(
+      code, hasAnswer: hasAnswer, isAbandoned: isAbandoned, received: mayBeWhole ? received : nil,
+      from: curl.settings.localEndpoint)
+  }
 }
 
 extension CurlAttempt: CurlDelegate {
@@ -206,6 +264,7 @@ extension CurlAttempt: CurlDelegate {
     isBegun = true
     transfer.hasMoved()
     guard allowsRepetition || maySendOnce() else { return false }
+    if hasBody { easy.readToEndOfStream() }
     curl.holdCookies()
     return true
   }
@@ -233,10 +292,14 @@ extension CurlAttempt: CurlDelegate {
     hasAnswer = true
     let isUndecided = transfer.isUndecided
     if let flaw = unsafe isUndecided ? reader.append(line) : reader.append(trailer: line) {
-      refuse(HTTPError(.connectionLost, "response", message: flaw))
+      let kind = flaw.reason == .headTooLong ? HTTPError.Kind.responseTooLarge : .connectionLost
+      refuse(HTTPError(kind, "response", reason: flaw.reason, message: flaw.message))
       return false
     }
     guard isUndecided, let head = reader.head else { return true }
+    received = 0
+    let hasNoBody = request.method == .head || [204, 304].contains(head.code)
+    bodyEnd = reader.endsWithConnection && !hasNoBody ? easy.handshake : nil
     // libcurl may be able to answer a 401 or a 407 itself. Its body must not be seen then.
     let mayBeAnswered = [HTTPResponse.Status.unauthorized, .proxyAuthenticationRequired].contains(head.response.status)
     return mayBeAnswered || transfer.received(head)
@@ -246,7 +309,9 @@ extension CurlAttempt: CurlDelegate {
 
   func received(body bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
     if transfer.isUndecided, !transfer.received(reader.head) { return .refused }
-    return unsafe transfer.received(body: bytes)
+    let acceptance = unsafe transfer.received(body: bytes)
+    if acceptance == .taken { received += Int64(bytes.count) }
+    return acceptance
   }
 
   func supply(_ room: UnsafeMutableRawBufferPointer) -> BodySupply {
@@ -277,11 +342,10 @@ extension CurlAttempt: CurlDelegate {
   }
 
   func ended(_ code: CURLcode) {
-    if transfer.failure == nil, isLookupDue, lookUp(after: code) { return }
-    if code == CURLE_OK || transfer.failure != nil { return transfer.ended(isComplete: code == CURLE_OK, nil) }
-    transfer.ended(
-      isComplete: false,
-      source?.failure ?? easy.failure(code, hasAnswer: hasAnswer, from: curl.settings.localEndpoint))
+    if transfer.failure == nil, isLookupDue && lookUp(after: code) || sendAgain(after: code) { return }
+    let isWhole = code == CURLE_OK || hasWholeAnswer(after: code)
+    let failure = transfer.failure == nil ? isWhole ? truncation : failure(code) : nil
+    transfer.ended(isComplete: isWhole && failure == nil, failure)
   }
 }
 

@@ -27,8 +27,17 @@ extension ResponseHead {
 ///
 /// The lines are untrusted: a server can send anything.
 @safe struct HeadReader {
-  /// The most bytes of a head, more than an honest server needs.
-  static let mostBytes = 256 * 1_024
+  /// A line that ends the response with an error.
+  struct Flaw: Hashable {
+    let reason: HTTPError.Reason
+    let message: String
+
+    static func tooLong(_ message: String) -> Flaw { Flaw(reason: .headTooLong, message: message) }
+    static func badFraming(_ message: String) -> Flaw { Flaw(reason: .badFraming, message: message) }
+  }
+
+  /// The most bytes of a head, and of trailers.
+  private let mostBytes: Int
   /// The most lines that continue a trailer.
   private static let mostTrailerFolds = 100
 
@@ -39,6 +48,11 @@ extension ResponseHead {
   private var trailerBytes = 0
   private var trailerFolds = 0
 
+  /// Whether nothing but the end of the connection ends the body (RFC 9112, section 6.3).
+  var endsWithConnection: Bool { head != nil && isHTTP1 && bodyLength == nil && !hasTransferCoding }
+  /// The length that the head declares for the body, as it is sent. Nil if it declares none.
+  var declaredLength: Int64? { head == nil || hasTransferCoding ? nil : bodyLength }
+
   // MARK: What has been read
 
   private var status: HTTPResponse.Status?
@@ -48,6 +62,9 @@ extension ResponseHead {
   private var hasBadLength = false
   private var codings = BodyCodings()
   private var isEncoded = false
+  /// Whether the body has chunks, or whatever else says where it ends.
+  private var hasTransferCoding = false
+  private var isHTTP1 = false
   /// Whether the last line was a field, which the next line may continue.
   private var canFold = false
   /// The value of the last field with the lines that continue it. Empty if no line does.
@@ -55,31 +72,40 @@ extension ResponseHead {
   private var hasFoldedLength = false
   private var bytes = 0
 
+  init(mostBytes: Int) { self.mostBytes = mostBytes }
+
   /// - Returns: The fault of the line; nil if it is a line of HTTP.
-  mutating func append(_ line: UnsafeRawBufferPointer) -> String? {
+  mutating func append(_ line: UnsafeRawBufferPointer) -> Flaw? {
     bytes += line.count
-    guard bytes <= Self.mostBytes else { return "its head is too long" }
+    guard bytes <= mostBytes else {
+      return .tooLong("its head is longer than the \(mostBytes) bytes of maximumHeadBytes")
+    }
     unsafe read(line)
-    if hasFoldedLength { return "the length of its body is folded" }
-    if head != nil, hasBadLength, !isEncoded { return "the length of its body is not one number" }
-    return fields.count <= HTTPFields.mostReceived ? nil : "its head has more than \(HTTPFields.mostReceived) fields"
+    if hasFoldedLength { return .badFraming("the length of its body is folded") }
+    if head != nil, hasBadLength, !isEncoded { return .badFraming("the length of its body is not one number") }
+    guard fields.count <= HTTPFields.mostReceived else {
+      return .tooLong("its head has more than \(HTTPFields.mostReceived) fields")
+    }
+    return nil
   }
 
   /// Reads a line after the body. A line that is not a field is left out.
   ///
   /// - Returns: The fault of the line; nil if it is a line of HTTP.
-  mutating func append(trailer line: UnsafeRawBufferPointer) -> String? {
+  mutating func append(trailer line: UnsafeRawBufferPointer) -> Flaw? {
     trailerBytes += line.count
-    guard trailerBytes <= Self.mostBytes else { return "its trailers are too long" }
+    guard trailerBytes <= mostBytes else {
+      return .tooLong("its trailers are longer than the \(mostBytes) bytes of maximumHeadBytes")
+    }
     let content = unsafe Self.trimmed(line[...])
     if unsafe line.first == UInt8(ascii: " ") || line.first == UInt8(ascii: "\t") {
       // Each one copies the whole value. Servers must not send any (RFC 9112, section 5.2).
       trailerFolds += 1
-      guard trailerFolds <= Self.mostTrailerFolds else { return "its trailers are folded too often" }
+      guard trailerFolds <= Self.mostTrailerFolds else { return .tooLong("its trailers are folded too often") }
       unsafe foldTrailer(content)
     } else if let (name, value) = unsafe nameAndValue(content) {
       guard trailers?.count ?? 0 < HTTPFields.mostReceived else {
-        return "it has more than \(HTTPFields.mostReceived) trailers"
+        return .tooLong("it has more than \(HTTPFields.mostReceived) trailers")
       }
       trailers = trailers ?? HTTPFields()
       trailers?.append(unsafe HTTPField(name, read: value))
@@ -107,6 +133,8 @@ extension ResponseHead {
       fields = HTTPFields()
       (bodyLength, hasBadLength) = (nil, false)
       isEncoded = false
+      hasTransferCoding = false
+      isHTTP1 = unsafe content.starts(with: "HTTP/1".utf8)
       codings = BodyCodings()
     } else if head == nil {
       unsafe append(field: content)
@@ -127,7 +155,12 @@ extension ResponseHead {
     } else if name == .contentEncoding || name == .transferEncoding {
       isEncoded = true
       let text = unsafe String(decoding: value, as: UTF8.self)
-      if name == .contentEncoding { codings.add(contentEncoding: text) } else { codings.add(transferEncoding: text) }
+      if name == .contentEncoding {
+        codings.add(contentEncoding: text)
+      } else {
+        hasTransferCoding = true
+        codings.add(transferEncoding: text)
+      }
     }
     guard status != nil else { return }
     unsafe fields.append(HTTPField(name, read: value))

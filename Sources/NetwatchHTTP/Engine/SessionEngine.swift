@@ -171,7 +171,7 @@ final class SessionEngine {
   /// Fails all transfers, because the loop has failed and nothing moves any more.
   func loopFailed(_ error: SystemError) {
     isClosing = true
-    let failure = HTTPError(.other, error.operation, code: error.code, underlying: error)
+    let failure = HTTPError(.other, error.operation, code: error.code, domain: .system, underlying: error)
     for transfer in transfers.values { transfer.fail(failure) }
     turnEnded()
   }

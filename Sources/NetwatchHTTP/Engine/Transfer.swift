@@ -152,9 +152,7 @@ final class Transfer {
       carry(request, by: transport)
     } else {
       begin { () throws(HTTPError) in
-        try CurlAttempt(
-          request, chain.body, source(), chain.credential, allowsRepetition: chain.allowsRepetition, by: curl, for: self
-        )
+        try CurlAttempt(request, of: chain, source(), plan, by: curl, for: self)
       }
     }
   }
@@ -326,17 +324,13 @@ final class Transfer {
     onProgress?(progress)
   }
 
-  private static var noHead: HTTPError {
-    HTTPError(.connectionLost, "response", message: "the server has sent no head")
-  }
-
   /// Delivers the outcome. To be called once, when the transfer is over.
   func deliver() {
     let outcome: Outcome
     do throws(HTTPError) {
       let received = try body.end(failure)
       if let failure { throw failure }
-      guard let head else { throw Self.noHead }
+      guard let head else { throw .noHead }
       let facts = ReplyFacts(
         head.response, to: chain.redirects > 0 ? chain.request : plan.request, metrics, earlier: earlierMetrics,
         trailers: trailers, onSerialized: engine.events.isObserved && body.isKeptInMemory ? observeSerialization() : nil
@@ -345,6 +339,7 @@ final class Transfer {
     } catch {
       var failure = error
       if failure.response == nil { failure.response = head?.response }
+      failure.request = chain.request
       outcome = .failure(failure)
     }
     if engine.events.isObserved { tell(.finished(outcome.map(\.response), metrics)) }
@@ -387,7 +382,7 @@ final class Transfer {
 
   private func goOnWithResponse() {
     do throws(HTTPError) {
-      guard let head = attempt?.head ?? head else { throw Self.noHead }
+      guard let head = attempt?.head ?? head else { throw .noHead }
       try accept(head)
       // If there is no body, the attempt has ended while somebody was asked.
       if !machine.isAttached, failure == nil { exchange?.writer?.finish() }
@@ -592,7 +587,7 @@ extension Transfer: AttemptDelegate {
 
   func received(_ head: ResponseHead?) -> Bool {
     do throws(HTTPError) {
-      guard let head else { throw Self.noHead }
+      guard let head else { throw .noHead }
       try decide(on: head)
       return true
     } catch {

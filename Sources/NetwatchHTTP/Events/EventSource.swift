@@ -145,7 +145,8 @@ final class EventSource: Sendable {
     handle(by: connection) { state in
       do throws(HTTPError) {
         guard let part = try result.get() else {
-          state.failure = HTTPError(.connectionLost, "read server-sent events", message: "the server has ended them")
+          state.failure = HTTPError(
+            .connectionLost, "read server-sent events", reason: .closed, message: "the server has ended them")
           return .ended(.complete)
         }
         do throws(HTTPError) {
@@ -283,7 +284,7 @@ extension HTTPError {
           message: "the type is \(response.headerFields.singleValue(.contentType) ?? "missing"), not text/event-stream")
       } else {
         HTTPError(
-          .badServerResponse, "read server-sent events", code: CInt(clamping: response.status.code),
+          .badServerResponse, "read server-sent events", code: CInt(clamping: response.status.code), domain: .http,
           message: "\(response.status)")
       }
     error.response = response

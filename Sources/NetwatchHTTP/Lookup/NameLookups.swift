@@ -55,7 +55,7 @@ final class NameLookups {
         comeBack(number, Self.addresses(of: name))
       }
     } catch {
-      let failure = HTTPError(.notResolved, error.operation, code: error.code, underlying: error)
+      let failure = HTTPError(.notResolved, error.operation, code: error.code, domain: .system, underlying: error)
       comeBack(number, .failure(failure))
     }
   }

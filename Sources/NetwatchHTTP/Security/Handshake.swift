@@ -1,7 +1,7 @@
 import CLibOpenSSL
 
-/// One TLS handshake with a server or a proxy: evaluates the certificates within OpenSSL, and keeps the failure. It lives as
-/// long as OpenSSL's context of the connection.
+/// One TLS handshake with a server or a proxy: evaluates the certificates within OpenSSL, keeps the failure, and notes how the
+/// connection ends. It lives as long as OpenSSL's context of the connection.
 @safe final class Handshake {
   /// The name of the other side, for error messages.
   let host: String
@@ -10,6 +10,8 @@ import CLibOpenSSL
   private(set) var failure: TLSFailure?
   /// Whether the other side has requested a client certificate.
   private(set) var wantsCertificate = false
+  /// Whether the other side has said that it sends nothing more (`close_notify`; RFC 8446, section 6.1).
+  private(set) var hasEndedInOrder = false
   /// Whether there is a client certificate for the other side.
   var hasCertificate: Bool { trust.certificate != nil }
 
@@ -49,7 +51,19 @@ import CLibOpenSSL
         unsafe Unmanaged<Handshake>.fromOpaque(pointer).takeUnretainedValue().wantsCertificate = true
         return 1
       }, held.toOpaque())
+    unsafe SSL_CTX_set_info_callback(context) { tls, event, value in
+      // The upper byte of an alert is its level, the lower one its number.
+      guard event == SSL_CB_READ_ALERT, value & 0xff == SSL3_AD_CLOSE_NOTIFY, let tls = unsafe tls else { return }
+      unsafe Handshake.of(tls)?.hasEndedInOrder = true
+    }
     return unsafe trust.certificate?.identity.use(in: context) ?? true
+  }
+
+  /// Returns the handshake of a connection. Nil if it is none of this module's connections.
+  static func of(_ tls: OpaquePointer) -> Handshake? {
+    guard place >= 0, let context = unsafe SSL_get_SSL_CTX(tls), let held = unsafe SSL_CTX_get_ex_data(context, place)
+    else { return nil }
+    return unsafe Unmanaged<Handshake>.fromOpaque(held).takeUnretainedValue()
   }
 
   /// Returns the meaning of an alert from the other side (RFC 8446, section 6.2), by its number.

@@ -41,7 +41,8 @@ public struct ResponseValidation: Hashable, Sendable {
       return
     }
     var failure = HTTPError(
-      .badServerResponse, "check the status", code: CInt(response.status.code), message: "\(response.status)",
+      .badServerResponse, "check the status", code: CInt(response.status.code), domain: .http,
+      message: "\(response.status)",
       underlying: typeFailure)
     failure.response = response
     failure.body = body

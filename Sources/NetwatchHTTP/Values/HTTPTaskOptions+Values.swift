@@ -8,7 +8,7 @@ extension HTTPTaskOptions {
     case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
     case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
     case label, interceptors, maximumRetries, cachePolicy, onCaching
-    case requiredMedia, allowsExpensivePath
+    case requiredMedia, allowsExpensivePath, maximumHeadBytes, acceptsMissingCloseNotify
   }
 
   /// The values of the options, with their defaults.
@@ -19,6 +19,8 @@ extension HTTPTaskOptions {
     var totalTimeout: Duration?
     var maximumResponseBytes: Int64?
     var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024
+    var maximumHeadBytes = 256 * 1_024
+    var acceptsMissingCloseNotify = false
     var flushesFiles = false
     var isIndicated = true
     var maximumRedirects = 10
@@ -60,6 +62,8 @@ extension HTTPTaskOptions {
       case .totalTimeout: totalTimeout = call.totalTimeout
       case .maximumResponseBytes: maximumResponseBytes = call.maximumResponseBytes
       case .maximumBytesInMemory: maximumBytesInMemory = call.maximumBytesInMemory
+      case .maximumHeadBytes: maximumHeadBytes = call.maximumHeadBytes
+      case .acceptsMissingCloseNotify: acceptsMissingCloseNotify = call.acceptsMissingCloseNotify
       case .flushesFiles: flushesFiles = call.flushesFiles
       case .isIndicated: isIndicated = call.isIndicated
       case .maximumRedirects: maximumRedirects = call.maximumRedirects

@@ -67,6 +67,24 @@ public struct HTTPTaskOptions: Sendable {
     set { set(.maximumBytesInMemory) { $0.maximumBytesInMemory = newValue } }
   }
 
+  /// The largest head of a response in bytes, with its status line and those of the interim responses (1xx) before it, and the
+  /// largest trailers. Larger ones fail with `responseTooLarge` and the reason `headTooLong`. Default: 262,144 (256 KiB).
+  ///
+  /// libcurl has limits of its own: 100 KiB for a line, and since version 8.3.0 300 KiB for all lines.
+  public var maximumHeadBytes: Int {
+    get { values.maximumHeadBytes }
+    set { set(.maximumHeadBytes) { $0.maximumHeadBytes = newValue } }
+  }
+  /// Whether a body without a length and without chunks counts as whole when its TLS connection ends without the alert
+  /// `close_notify`. Anybody on the way can end it like this, and a part of the body may be missing (RFC 9112, section 9.8).
+  ///
+  /// Default: false, such a task fails with `connectionLost` and the reason `truncated`. Set it for a server that never sends the
+  /// alert. A download to a file always fails.
+  public var acceptsMissingCloseNotify: Bool {
+    get { values.acceptsMissingCloseNotify }
+    set { set(.acceptsMissingCloseNotify) { $0.acceptsMissingCloseNotify = newValue } }
+  }
+
   /// Whether a downloaded file is flushed to its disk (`fsync`) before it gets its name, so that it is also complete after a
   /// power failure. Default: false. The session's other tasks wait for the disk meanwhile.
   public var flushesFiles: Bool {

@@ -111,7 +111,7 @@ extension HTTPError {
       case .versionRefused, .handshakeRefused: .secureConnectionFailed
       default: .serverCertificateUntrusted
       }
-    self.init(kind, operation, code: code, message: failure.message)
+    self.init(kind, operation, code: code, domain: code == 0 ? nil : .libcurl, message: failure.message)
     tlsFailure = failure
   }
 }
