@@ -37,6 +37,7 @@ let package = Package(
       name: "CLibNetlinkRoute", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-route-3-dev"])]),
     .systemLibrary(name: "CLibCAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
     .systemLibrary(name: "CLibIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+    .systemLibrary(name: "CLibPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
     .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibOpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -59,7 +60,7 @@ let package = Package(
       "NetwatchHTTP",
       [
         "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink", "CLibOpenSSL",
-        "CLibZ", "CLinux", "CLinuxLink",
+        "CLibPSL", "CLibZ", "CLinux", "CLinuxLink",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.

@@ -82,12 +82,6 @@ static inline void *_Nullable netwatch_curl_get_tls(CURL *_Nonnull easy) {
   return info ? info->internals : NULL;
 }
 /* To be freed with curl_slist_free_all. */
-static inline struct curl_slist *_Nullable netwatch_curl_get_list(CURL *_Nonnull easy, CURLINFO info) {
-  struct curl_slist *value = NULL;
-  curl_easy_getinfo(easy, info, &value);
-  return value;
-}
-
 static inline CURLMcode netwatch_curl_multi_set_long(CURLM *_Nonnull multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }
@@ -102,20 +96,6 @@ static inline CURLMcode netwatch_curl_multi_set_socket_callback(
 static inline CURLMcode netwatch_curl_multi_set_timer_callback(
     CURLM *_Nonnull multi, curl_multi_timer_callback _Nonnull value) {
   return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value);
-}
-
-static inline CURLSHcode netwatch_curl_share(CURLSH *_Nonnull share, curl_lock_data what) {
-  return curl_share_setopt(share, CURLSHOPT_SHARE, what);
-}
-static inline CURLSHcode netwatch_curl_share_set_pointer(
-    CURLSH *_Nonnull share, CURLSHoption option, void *_Nullable value) {
-  return curl_share_setopt(share, option, value);
-}
-static inline CURLSHcode netwatch_curl_share_set_lock(CURLSH *_Nonnull share, curl_lock_function _Nonnull value) {
-  return curl_share_setopt(share, CURLSHOPT_LOCKFUNC, value);
-}
-static inline CURLSHcode netwatch_curl_share_set_unlock(CURLSH *_Nonnull share, curl_unlock_function _Nonnull value) {
-  return curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, value);
 }
 
 /* The path that libcurl was built with; NULL for none. */

@@ -19,6 +19,7 @@ extension StructuredValue {
       return NSNull()
     case .bool(let value): return value
     case .integer(let value): return value
+    case .unsigned(let value): return value
     case .number(let value):
       guard writing != .json || value.isFinite else { throw writing.refusal("\(value)") }
       return value
@@ -79,7 +80,7 @@ extension StructuredValue {
     switch Unicode.Scalar(UInt8(bitPattern: unsafe number.objCType.pointee)) {
     case "c": .bool(number.boolValue)
     case "d", "f": .number(number.doubleValue)
-    case "Q" where number.uint64Value > Int64.max: .number(number.doubleValue)
+    case "Q" where number.uint64Value > Int64.max: .unsigned(number.uint64Value)
     default: .integer(number.int64Value)
     }
   }

@@ -210,7 +210,7 @@ import Testing
     let pending = PendingCompletions(engines: 1)
     let parts = SessionEngine.Parts(
       configuration: configuration, policy: .system, overrides: try AddressOverrides([:]), observer: nil, path: nil,
-      cookies: try CurlShare(isLocked: false), pending: pending, settings: try configuration.curlSettings(), load: nil)
+      cookies: SharedCookies(), pending: pending, settings: try configuration.curlSettings(), load: nil)
     let drops = Box(0)
     let thread = try EngineThread()
     let engine = try thread.add(parts)

@@ -32,6 +32,8 @@ import Netwatch
   var sendBufferSize = defaultSendBufferSize
   /// The URL that is set.
   private(set) var url: CurlURL?
+  /// The value of the `Cookie` field that is set; nil for none.
+  private var cookies: String?
   /// The proxy that may use TLS, and its trust; nil if there is none.
   var tlsProxy: (host: String, trust: HostTrust)?
   /// The handshakes of the connections that libcurl has made since ``prepare(_:shape:)``.
@@ -97,7 +99,7 @@ import Netwatch
   /// Forgets the delegate between two requests.
   func rest() { delegate = nil }
 
-  /// Begins a new request. Connections, cookies and TLS sessions are kept.
+  /// Begins a new request. Connections and TLS sessions are kept.
   ///
   /// - Returns: False if the options of the last request are kept, because they had the same `shape`.
   func prepare(_ delegate: any CurlDelegate, shape: Shape?) -> Bool {
@@ -112,10 +114,9 @@ import Netwatch
       unsafe free(list, of: CURLOPT_HTTPHEADER)
     }
     if let shape, shape == self.shape { return false }
-    // A reset forgets the list of cookie files, and does not free it (7.88). The cookies belong to the session, and are kept.
-    set(CURLOPT_COOKIEFILE, nil)
     unsafe curl_easy_reset(handle)
     url = nil
+    cookies = nil
     sendBufferSize = Self.defaultSendBufferSize
     assumesHTTP2 = false
     readsToEnd = false
@@ -380,10 +381,11 @@ import Netwatch
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_HTTPHEADER, UnsafeMutableRawPointer(headers)))
   }
 
-  func share(_ share: CurlShare) {
-    check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_SHARE, share.handle))
-    // Reads no file, but enables cookies.
-    set(CURLOPT_COOKIEFILE, "")
+  /// Sets the value of the `Cookie` field; nil for none.
+  func set(cookies: String?) {
+    guard cookies != self.cookies else { return }
+    self.cookies = cookies
+    set(CURLOPT_COOKIE, cookies)
   }
 
   /// - Parameter callback: Gets `pointer`.

@@ -55,9 +55,6 @@ enum CurlLibrary {
   /// without a message. A stream that the server has reset has another code then. Before, the code is the same for both; since 8.1.0,
   /// libcurl sends such a request again.
   static let failsWhenAbandoned = 0x07_5800..<0x08_0100 ~= version
-  /// Whether libcurl reads shared cookies for a request after it has given the lock back, so that another thread may free them
-  /// meanwhile. Since 8.12.0 (curl/curl#18457).
-  static let readsCookiesUnlocked = version >= 0x08_0c00
   /// Whether libcurl says in its messages for people that a server has rejected a request, and not in any other way. Debian's 8.14.1
   /// does not, and its 8.22.0 does. Between them nobody has looked: if the message is missing, no request is sent twice.
   static let namesRejection = version >= 0x08_0f00

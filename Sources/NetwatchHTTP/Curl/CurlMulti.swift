@@ -17,7 +17,7 @@ import NetwatchEventLoop
   /// request, on this thread, while the app may be changing it.
   let settings: CurlSettings
   /// The cookies; nil if they are neither kept nor sent.
-  let sharedCookies: CurlShare?
+  let sharedCookies: SharedCookies?
   let trust: SessionTrust
   private let handle: UnsafeMutableRawPointer
   private let loop: EventLoop
@@ -37,13 +37,12 @@ import NetwatchEventLoop
     }
   }
   private var isDue = false
-  private var holdsCookies = false
   /// The handles that may have sent the last part of their requests within the present call of libcurl.
   private var senders: [CurlEasy] = []
 
   /// - Parameter cookies: The cookies; nil if requests have none.
   init(
-    on loop: EventLoop, _ settings: CurlSettings, _ trust: SessionTrust, cookies: CurlShare?
+    on loop: EventLoop, _ settings: CurlSettings, _ trust: SessionTrust, cookies: SharedCookies?
   ) throws(HTTPError) {
     try CurlLibrary.start()
     guard let handle = unsafe curl_multi_init() else { throw HTTPError(.other, "curl_multi_init") }
@@ -233,17 +232,7 @@ import NetwatchEventLoop
     takeEnds()
   }
 
-  /// Keeps the cookies as they are until libcurl's call returns. To be called before a request is sent.
-  func holdCookies() {
-    guard CurlLibrary.readsCookiesUnlocked, !holdsCookies else { return }
-    holdsCookies = sharedCookies?.hold() ?? false
-  }
-
   private func takeEnds() {
-    if holdsCookies {
-      holdsCookies = false
-      sharedCookies?.giveBack()
-    }
     for sender in senders { sender.wake() }
     senders = []
     var left: CInt = 0

@@ -42,6 +42,8 @@ final class CurlAttempt: Attempt {
   /// Whether the request was sent before libcurl got the handle again, for a name lookup. libcurl then counts from zero.
   private var wasSent = false
   private var hasLostAny = false
+  /// The values of the request's own `Cookie` fields.
+  private var ownCookies: [String] = []
 
   // MARK: Names
 
@@ -265,7 +267,7 @@ extension CurlAttempt: CurlDelegate {
     transfer.hasMoved()
     guard allowsRepetition || maySendOnce() else { return false }
     if hasBody { easy.readToEndOfStream() }
-    curl.holdCookies()
+    setCookies()
     return true
   }
 
@@ -291,6 +293,9 @@ extension CurlAttempt: CurlDelegate {
     transfer.hasMoved()
     hasAnswer = true
     let isUndecided = transfer.isUndecided
+    if isUndecided, let cookies = curl.sharedCookies, let text = unsafe HeadReader.cookie(line) {
+      cookies.take(text, from: request)
+    }
     if let flaw = unsafe isUndecided ? reader.append(line) : reader.append(trailer: line) {
       let kind = flaw.reason == .headTooLong ? HTTPError.Kind.responseTooLarge : .connectionLost
       refuse(HTTPError(kind, "response", reason: flaw.reason, message: flaw.message))
@@ -418,7 +423,6 @@ extension CurlAttempt {
       easy.set(CURLOPT_ACCEPT_ENCODING, ContentCoding.accepted)
     }
     if let credential { set(credential) }
-    if let cookies = curl.sharedCookies { easy.share(cookies) }
     curl.settings.applyVersion(to: easy, isSecure: url.isSecure)
     let proxy = curl.tlsProxy(isSecure: url.isSecure)
     if url.isSecure || proxy != nil {
@@ -458,13 +462,12 @@ extension CurlAttempt {
     var hasExpectation = false
     var isPart = false
     var hasAcceptEncoding = false
-    var cookies = ""
     for field in request.headerFields {
       let name = field.name.canonicalName
       size += name.utf8.count + field.value.utf8.count + 4
       switch name {
       case "cookie":
-        cookies += cookies.isEmpty ? field.value : "; \(field.value)"
+        ownCookies.append(field.value)
         continue
       // The length of the body is only known from the body.
       case "content-length", "transfer-encoding": continue
@@ -478,7 +481,6 @@ extension CurlAttempt {
       easy.addHeader(field.value.isEmpty ? "\(field.name.rawName);" : "\(field.name.rawName): \(field.value)")
     }
     if isPart, !hasAcceptEncoding { easy.addHeader("Accept-Encoding: identity") }
-    if !cookies.isEmpty { easy.set(CURLOPT_COOKIE, cookies) }
     if !hasType {
       if let type = body?.contentType {
         easy.addHeader("Content-Type: \(type)")
@@ -491,6 +493,13 @@ extension CurlAttempt {
     if hasBody, !hasExpectation { easy.addHeader("Expect:") }
     easy.useHeaders()
     return size
+  }
+
+  /// Sets the cookies of the session and those of the request. To be called each time before the request is sent: an answer to an
+  /// earlier one may have changed the session's.
+  private func setCookies() {
+    let cookies = [curl.sharedCookies?.header(for: request)].compactMap(\.self) + ownCookies
+    easy.set(cookies: cookies.isEmpty ? nil : cookies.joined(separator: "; "))
   }
 
   private func set(_ credential: HTTPCredential) {

@@ -18,8 +18,9 @@ final class EngineGroup: Sendable {
   private let count = Atomic<UInt64>(0)
   /// The loads of the engines; nil for a single engine.
   private let loads: EngineLoads?
-  /// The cookies; nil when no engine is left.
-  private weak let cookies: CurlShare?
+  /// The cookies. Nil when the session has ended.
+  var cookies: SharedCookies? { pending.isClosed ? nil : sharedCookies }
+  private let sharedCookies = SharedCookies()
 
   /// - Throws: `badConfiguration`, or the error that prevents the start of a thread.
   init(
@@ -31,7 +32,6 @@ final class EngineGroup: Sendable {
     let most = settings.mostParts
     let chosen = if let threads { threads.choose(most) } else { try HTTPThreads().choose(most) }
     let shares = settings.parts(chosen.count)
-    let cookies = try CurlShare(isLocked: chosen.count > 1)
     let loads = chosen.count > 1 ? EngineLoads(shares.map(\.mostToOneHost)) : nil
     let pending = PendingCompletions(engines: chosen.count)
     var handles: [EngineHandle] = []
@@ -39,7 +39,7 @@ final class EngineGroup: Sendable {
       for (index, thread) in chosen.enumerated() {
         let parts = SessionEngine.Parts(
           configuration: configuration, policy: policy, overrides: overrides, observer: observer, path: path,
-          cookies: cookies, pending: pending, settings: shares[index],
+          cookies: sharedCookies, pending: pending, settings: shares[index],
           load: loads.map { EngineLoads.Place(loads: $0, index: index) })
         handles.append(try thread.add(parts))
       }
@@ -48,7 +48,6 @@ final class EngineGroup: Sendable {
       throw error
     }
     self.handles = handles
-    self.cookies = cookies
     self.pending = pending
     self.loads = loads
     now = { [clock = threads?.clock] in clock?.time ?? KernelClock.monotonic.now }
@@ -104,14 +103,6 @@ final class EngineGroup: Sendable {
   func forEach(_ body: @escaping @Sendable (SessionEngine) -> Void) { for handle in handles { handle.run(body) } }
 
   func invalidate(cancels: Bool) { forEach { $0.invalidate(cancels: cancels) } }
-
-  /// Runs `body`: on the engine if there is only one, and on the calling thread if there are several. A request that begins
-  /// afterwards finds the changes. Drops `body` if the session has ended.
-  func withCookies(_ body: @escaping @Sendable (CurlShare) -> Void) {
-    guard loads != nil else { return handles[0].run { body($0.cookies) } }
-    // The last engine may not have been released yet.
-    if !pending.isClosed, let cookies { body(cookies) }
-  }
 }
 
 extension HTTPError {

@@ -178,6 +178,13 @@ extension ResponseHead {
     }
   }
 
+  /// Returns the value of a `Set-Cookie` line. Nil for any other line, and for one that is not UTF-8.
+  static func cookie(_ line: UnsafeRawBufferPointer) -> String? {
+    let name = "set-cookie:".utf8
+    guard line.count > name.count, unsafe zip(line, name).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 }) else { return nil }
+    return unsafe String(validating: trimmed(line[name.count...]), as: UTF8.self)
+  }
+
   /// Returns the name and the value of a field. Nil if the line is not a field.
   private func nameAndValue(
     _ line: Slice<UnsafeRawBufferPointer>

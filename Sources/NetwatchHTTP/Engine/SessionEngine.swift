@@ -43,7 +43,7 @@ final class SessionEngine {
     let observer: (any RequestObserver)?
     let path: (any PathSource)?
     /// Shared by all engines of the session.
-    let cookies: CurlShare
+    let cookies: SharedCookies
     /// Shared by all engines of the session.
     let pending: PendingCompletions
     /// The settings of libcurl, with the engine's share of the connections.
@@ -54,7 +54,6 @@ final class SessionEngine {
 
   let observer: (any RequestObserver)?
   let path: (any PathSource)?
-  let cookies: CurlShare
   /// The way to this engine from other threads, and from within libcurl.
   let handle: EngineHandle
   private let loop: EventLoop
@@ -105,10 +104,9 @@ final class SessionEngine {
     interceptors = configuration.interceptors
     transport = configuration.transport
     cache = configuration.cache
-    cookies = parts.cookies
     curl = try CurlMulti(
       on: loop, parts.settings, configuration.sessionTrust(parts.policy),
-      cookies: configuration.handlesCookies ? cookies : nil)
+      cookies: configuration.handlesCookies ? parts.cookies : nil)
     curl?.onAttempts { [unowned self] in hasNextAddress($0) }
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
   }

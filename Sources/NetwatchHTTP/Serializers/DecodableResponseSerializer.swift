@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// A serializer that decodes a body to a type of your own, from JSON or any other format that the decoder reads.
 ///
-/// An empty body becomes nil if the type is optional. Otherwise it is an error.
+/// An empty body, or one of white space, becomes nil if the type is optional. Otherwise it is an error.
 public struct DecodableResponseSerializer<Value: Decodable & Sendable>: ResponseSerializer {
   /// The responses that are accepted. Default: those that the decoder can read.
   public var validation: ResponseValidation
@@ -32,7 +32,9 @@ public struct DecodableResponseSerializer<Value: Decodable & Sendable>: Response
   ///   `cannotDecodeContentData` if the type is not accepted or the body cannot be decoded.
   public func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Value {
     try validation.decode(response, body: body, request: request, as: "decode \(Value.self)") { body in
-      if body.isEmpty, let nothing = (Value.self as? any ExpressibleByNilLiteral.Type)?.init(nilLiteral: ()) as? Value {
+      if let type = Value.self as? any OptionalValue.Type, let nothing = type.nothing as? Value,
+        body.allSatisfy({ " \t\r\n".utf8.contains($0) })
+      {
         return nothing
       }
       return try decoder.decode(Value.self, body: body)

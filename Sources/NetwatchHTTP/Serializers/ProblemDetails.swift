@@ -28,7 +28,7 @@ public struct ProblemDetails: Hashable, Sendable {
   public init(json: Data) throws(HTTPError) {
     let members: [String: StructuredValue]
     do {
-      members = try JSONDecoder().decode([String: JSONMember].self, from: json).mapValues(\.value)
+      members = try JSONDecoder().decode([String: StructuredValue].self, from: json)
     } catch {
       throw HTTPError(.cannotDecodeContentData, "decode a problem", message: "\(error)", underlying: error)
     }
@@ -54,39 +54,5 @@ extension HTTPError {
   public var problem: ProblemDetails? {
     guard let body, response?.mediaType == "application/problem+json" else { return nil }
     return try? ProblemDetails(json: body)
-  }
-}
-
-/// Any JSON value. The decoder itself refuses values that are nested too deeply for the stack.
-private struct JSONMember: Decodable {
-  let value: StructuredValue
-
-  init(from decoder: any Decoder) throws {
-    if let members = try? decoder.container(keyedBy: Key.self) {
-      var values: [String: StructuredValue] = [:]
-      for key in members.allKeys { values[key.stringValue] = try members.decode(JSONMember.self, forKey: key).value }
-      value = .dictionary(values)
-    } else if var elements = try? decoder.unkeyedContainer() {
-      var values: [StructuredValue] = []
-      while !elements.isAtEnd { values.append(try elements.decode(JSONMember.self).value) }
-      value = .array(values)
-    } else {
-      value = try Self.scalar(decoder.singleValueContainer())
-    }
-  }
-
-  private static func scalar(_ container: any SingleValueDecodingContainer) throws -> StructuredValue {
-    if container.decodeNil() { return .null }
-    if let value = try? container.decode(Bool.self) { return .bool(value) }
-    if let value = try? container.decode(Int64.self) { return .integer(value) }
-    if let value = try? container.decode(Double.self) { return .number(value) }
-    return .string(try container.decode(String.self))
-  }
-
-  private struct Key: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-    init?(stringValue: String) { self.stringValue = stringValue }
-    init?(intValue: Int) { nil }
   }
 }

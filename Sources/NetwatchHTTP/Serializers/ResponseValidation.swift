@@ -131,9 +131,7 @@ extension ResponseValidation {
   private static func decodingFailure(
     _ operation: String, _ response: HTTPResponse, _ body: Data, _ error: any Error
   ) -> HTTPError {
-    var failure =
-      error as? HTTPError
-      ?? HTTPError(.cannotDecodeContentData, operation, message: "\(error)", underlying: error)
+    var failure = HTTPError(decoding: operation, error, body: body)
     failure.response = response
     failure.body = body
     return failure

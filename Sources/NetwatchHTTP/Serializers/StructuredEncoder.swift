@@ -119,6 +119,7 @@ struct StructuredEncoder: Encoder {
   func write(_ value: StructuredValue) { node.content = .value(value) }
 
   func write(whole value: some BinaryInteger) throws {
+    if let large = UInt64(exactly: value), large > Int64.max { return write(.unsigned(large)) }
     guard let whole = Int64(exactly: value) else {
       throw failure(value, "\(value) does not fit into 64 bits with a sign")
     }

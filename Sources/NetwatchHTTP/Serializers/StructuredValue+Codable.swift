@@ -7,8 +7,8 @@ extension StructuredValue {
   /// empty dictionary.
   ///
   /// - Parameter value: The value to encode.
-  /// - Throws: `cannotEncodeRequest` for any error that the value throws, for whole numbers that do not fit into a signed
-  ///   64-bit integer, and for more than 512 levels.
+  /// - Throws: `cannotEncodeRequest` for any error that the value throws, for whole numbers that do not fit into 64
+  ///   bits, and for more than 512 levels.
   public init(encoding value: some Encodable) throws(HTTPError) {
     self =
       if let value = value as? StructuredValue { value } else { try StructuredEncoder.Node(encoding: value).value }
@@ -26,24 +26,41 @@ extension StructuredValue {
 extension StructuredValue: Codable {
   /// Decodes any value, such as JSON of an unknown structure: `try JSONDecoder().decode(StructuredValue.self, from: body)`.
   ///
-  /// Whole numbers that fit become ``integer(_:)``. Dates and bytes are not distinguished from text.
+  /// Whole numbers that fit become ``integer(_:)`` or ``unsigned(_:)``. Dates and bytes are not distinguished from text.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if container.decodeNil() {
-      self = .null
-    } else if let value = try? container.decode(Bool.self) {
-      self = .bool(value)
-    } else if let value = try? container.decode(Int64.self) {
-      self = .integer(value)
-    } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
-    } else if let value = try? container.decode(String.self) {
-      self = .string(value)
-    } else if let members = try? container.decode([String: StructuredValue].self) {
+    if let container = try? decoder.container(keyedBy: Key.self) {
+      var members: [String: StructuredValue] = [:]
+      for key in container.allKeys {
+        members[key.stringValue] = try container.decode(StructuredValue.self, forKey: key)
+      }
       self = .dictionary(members)
+    } else if var container = try? decoder.unkeyedContainer() {
+      var elements: [StructuredValue] = []
+      while !container.isAtEnd { elements.append(try container.decode(StructuredValue.self)) }
+      self = .array(elements)
     } else {
-      self = .array(try container.decode([StructuredValue].self))
+      self = try Self.scalar(decoder.singleValueContainer())
     }
+  }
+
+  private struct Key: CodingKey {
+    let stringValue: String
+    var intValue: Int? { nil }
+    init?(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  private static func scalar(_ container: any SingleValueDecodingContainer) throws -> StructuredValue {
+    if container.decodeNil() { return .null }
+    do {
+      return .string(try container.decode(String.self))
+    } catch DecodingError.typeMismatch {
+      // It is a number or a boolean. Any other error tells of text that is not Unicode.
+    }
+    if let value = try? container.decode(Bool.self) { return .bool(value) }
+    if let value = try? container.decode(Int64.self) { return .integer(value) }
+    if let value = try? container.decode(UInt64.self) { return .unsigned(value) }
+    return .number(try container.decode(Double.self))
   }
 
   /// Encodes the tree. A set becomes an array in no particular order.
@@ -53,6 +70,7 @@ extension StructuredValue: Codable {
     case .null: try container.encodeNil()
     case .bool(let value): try container.encode(value)
     case .integer(let value): try container.encode(value)
+    case .unsigned(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
     case .string(let value): try container.encode(value)
     case .date(let value): try container.encode(value)

@@ -9,8 +9,10 @@ public enum StructuredValue: Hashable, Sendable {
   case null
   /// True or false.
   case bool(Bool)
-  /// A whole number that fits into 64 bits.
+  /// A whole number that fits into 64 bits with a sign.
   case integer(Int64)
+  /// A whole number above `Int64.max`, up to `UInt64.max`.
+  case unsigned(UInt64)
   /// Any other number.
   case number(Double)
   /// Text.
@@ -42,12 +44,13 @@ public enum StructuredValue: Hashable, Sendable {
   public var string: String? { if case .string(let text) = self { text } else { nil } }
   /// The value of a boolean. Nil for other values.
   public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-  /// The value of a whole number. Nil for other values.
+  /// The value of a whole number that is at most `Int64.max`. Nil for other values.
   public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
   /// The value of any number, whole or not. Nil for other values.
   public var number: Double? {
     switch self {
     case .integer(let value): Double(value)
+    case .unsigned(let value): Double(value)
     case .number(let value): value
     default: nil
     }
@@ -56,6 +59,20 @@ public enum StructuredValue: Hashable, Sendable {
   public var array: [StructuredValue]? { if case .array(let elements) = self { elements } else { nil } }
   /// The members of a dictionary. Nil for other values.
   public var dictionary: [String: StructuredValue]? { if case .dictionary(let members) = self { members } else { nil } }
+}
+
+extension StructuredValue: CustomStringConvertible {
+  /// The tree as JSON in one line, with sorted keys, for logs. Dates are in ISO 8601, and bytes in Base64. Numbers that JSON does not have
+  /// are text, such as `"inf"`.
+  public var description: String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    encoder.nonConformingFloatEncodingStrategy = .convertToString(
+      positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+    guard let text = try? encoder.encode(self) else { return "a tree of more levels than JSON is written with" }
+    return String(decoding: text, as: UTF8.self)
+  }
 }
 
 extension StructuredValue {

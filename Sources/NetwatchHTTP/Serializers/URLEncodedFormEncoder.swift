@@ -225,6 +225,7 @@ extension URLEncodedFormEncoder {
       let text = booleans == .numeric ? (value ? "1" : "0") : "\(value)"
       return [(name, .string(text))]
     case .integer(let value): return [(name, .string("\(value)"))]
+    case .unsigned(let value): return [(name, .string("\(value)"))]
     case .number(let value): return [(name, .string(try Self.text(of: value, name)))]
     case .string, .data: return [(name, value)]
     case .date(let date): return [(name, .string(try text(of: date, name)))]

@@ -64,9 +64,7 @@ extension HTTPStream {
           }
           return try decoder.decode(Value.self, from: record)
         } catch {
-          failure =
-            error as? HTTPError
-            ?? HTTPError(.cannotDecodeContentData, "decode \(Value.self)", message: "\(error)", underlying: error)
+          failure = HTTPError(decoding: "decode \(Value.self)", error, body: record)
         }
         failure.body = record
         throw failure

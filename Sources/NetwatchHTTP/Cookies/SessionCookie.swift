@@ -63,7 +63,7 @@ public struct SessionCookie: Hashable, Sendable {
   }
 }
 
-/// The cookie as a line of Netscape's cookie file, which libcurl reads and writes: seven fields separated by tabs.
+/// The cookie as a line of Netscape's cookie file, as curl reads and writes it: seven fields separated by tabs.
 extension SessionCookie {
   private static let httpOnlyMark = "#HttpOnly_"
 

@@ -1,0 +1,2 @@
+/* libpsl: the list of public suffixes. No code. */
+#include <libpsl.h>
