@@ -7,7 +7,8 @@ import NetwatchNetlink
 
 /// An app whose session knows the path. Each line of stdin is a request: `NAME METHOD URL [OPTION…]`. Each line of stdout is an
 /// end: the name; the status and the body's first line, or the kind of the failure; how long it took, in microseconds; and when it
-/// was, in nanoseconds of the monotonic clock. `NAME cancel OTHER` cancels another request; `NAME lookups` ends with the number of
+/// was, in nanoseconds of the monotonic clock. `NAME cancel OTHER` cancels another request, and so do `suspend` and `resume` what they
+/// say; `NAME lookups` ends with the number of
 /// threads that look names up.
 ///
 /// Options: retry, repeat, wait=SECONDS, timeout=SECONDS, body=TEXT, once=TEXT (a body that can be sent once),
@@ -29,6 +30,10 @@ enum PathProbe {
       let words = line.split(separator: " ").map(String.init)
       if words.count == 3, words[1] == "cancel" {
         tasks[words[2]]?.cancel()
+        continue
+      }
+      if words.count == 3, words[1] == "suspend" || words[1] == "resume" {
+        if words[1] == "suspend" { tasks[words[2]]?.suspend() } else { tasks[words[2]]?.resume() }
         continue
       }
       if words.count == 2, words[1] == "lookups" { say(words[0], "\(threads(named: "netwatch-lookup"))", since: .now) }
@@ -54,7 +59,7 @@ enum PathProbe {
             .joined(separator: " ")
           case .success(let reply):
             "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self))"
-          case .failure(let error): "\(error.kind)"
+          case .failure(let error): error.kind.words
           }
         say(words[0], outcome, since: start)
         fresh?.invalidate()
@@ -87,7 +92,7 @@ enum PathProbe {
         let reply = try await session.resumableDownload(request, to: file, options: options)
         outcome = "\(reply.response.status.code) file"
       } catch {
-        outcome = "\(error.kind)"
+        outcome = error.kind.words
       }
       say(name, outcome, since: start)
     }

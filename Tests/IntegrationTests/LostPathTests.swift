@@ -43,6 +43,35 @@ import Testing
     #expect(try app.request("GET http://[fe80::9%25v0]:8080/").outcome == "200 fe80::8")
   }
 
+  @Test func `addresses are forgotten with the uplink that led to them, also without a connection`() throws {
+    let networks = try TwoUplinks()
+    let names = try NameServer(in: networks.near, tellsQuestions: false, "moving.example,10.9.0.9")
+    let app = try networks.app(asking: names)
+    let url = "http://moving.example:8080/once"
+    #expect(try app.request("GET \(url)").outcome == "200 10.9.0.9")
+    try names.change(to: "moving.example,10.1.0.2")
+    // Nothing has changed for the addresses, which are kept for a minute.
+    #expect(try app.request("GET \(url)").outcome == "200 10.9.0.9")
+    try networks.near.run("ip link set v0 down")
+    // The session has seen the change when it answers this.
+    #expect(try app.request("GET http://10.1.0.2:8080/").outcome == "200 10.1.0.1")
+    #expect(try app.request("GET \(url)").outcome == "200 10.1.0.2")
+  }
+
+  @Test func `a suspended request hears of a lost path when it is resumed`() throws {
+    let networks = try TwoUplinks()
+    let server = try networks.slowServer()
+    let app = try networks.app(grace: 0)
+    app.begin("it", "GET \(Self.held())")
+    _ = try server.next("asked")
+    app.begin("control", "suspend it")
+    try networks.near.run("ip link set v0 down", "ip link set w0 down")
+    #expect(try app.request("GET \(Self.url)").outcome == "the path to the server was lost")
+    #expect(app.isRunning("it"))
+    app.begin("control", "resume it")
+    #expect(try app.end(of: "it").outcome == "the path to the server was lost")
+  }
+
   @Test func `a connection that still works is kept`() throws {
     let networks = try TwoUplinks()
     let app = try networks.app(grace: 0)

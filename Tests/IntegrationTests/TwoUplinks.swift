@@ -28,7 +28,8 @@ final class TwoUplinks {
     try serve()
   }
 
-  /// nginx at port 8080, and by HTTP/2 at 8443: the client's address, files that are sent slowly, and the slow server; at port
+  /// nginx at port 8080, and by HTTP/2 at 8443: the client's address, the server's at /once, where it hangs up,
+  /// files that are sent slowly, and the slow server; at port
   /// 3128 a proxy. Each request is a line of the log.
   private func serve() throws {
     let certificate = try ChildProcess.run([
@@ -46,6 +47,7 @@ final class TwoUplinks {
           ssl_certificate \(folder.file("certificate.pem")); ssl_certificate_key \(folder.file("key.pem"));
           location /wait/ { proxy_pass http://10.9.0.9; proxy_request_buffering off; }
           location = / { return 200 "$remote_addr\\n"; }
+          location = /once { keepalive_timeout 0; return 200 "$server_addr\\n"; }
           location /slow/ { alias \(folder.path)/; limit_rate 500k; if ($http_range) { set $limit_rate 0; } etag on; }
         }
         server { listen 3128; location / { proxy_pass http://$http_host$request_uri; access_log off; } }

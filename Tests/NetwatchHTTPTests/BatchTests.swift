@@ -174,4 +174,16 @@ import Testing
     session.finishTasksAndInvalidate()
     await session.waitUntilInvalidated()
   }
+
+  @Test func `an empty batch ends after the caller has it`() async throws {
+    let session = try HTTPSessionManager()
+    let (order, ended) = (Box<[String]>([]), Gate())
+    _ = session.batch([], options: .with { $0.executor = .immediate }) { results in
+      ended.pass()
+      order.change { $0.append("ended \(results.count)") }
+    }
+    order.change { $0.append("returned") }
+    ended.open()
+    try await eventually(order.now) { $0 == ["returned", "ended 0"] }
+  }
 }

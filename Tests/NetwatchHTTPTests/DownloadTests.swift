@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPTypes
 import NetwatchTestSupport
 import Testing
@@ -50,6 +51,43 @@ import Testing
     _ = try await session.download(request, to: .file(target, replacesExisting: true))
     #expect(try Data(contentsOf: target) == Self.content)
     #expect(names == ["here.bin"])
+  }
+
+  @Test(arguments: [true, false]) func `a link stays, and what is no file is no destination`(_ isResumable: Bool)
+    async throws
+  {
+    func download(to target: URL) async throws(HTTPError) {
+      let request = try HTTPRequest(.get, to: session.url(for: "large.bin"))
+      if isResumable {
+        _ = try await session.resumableDownload(request, to: target, replacesExisting: true)
+      } else {
+        _ = try await session.download(request, to: .file(target, replacesExisting: true))
+      }
+    }
+    let (file, link) = (try folder.write("old", to: "there/file"), folder.url("link"))
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: "there/file")
+    try await download(to: link)
+    #expect(try Data(contentsOf: file) == Self.content)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "there/file")
+
+    try FileManager.default.createSymbolicLink(atPath: folder.file("nowhere"), withDestinationPath: "missing")
+    _ = unsafe mkfifo(folder.file("pipe"), 0o600)
+    // Only root may make devices; every process finds this one.
+    for (name, words) in [
+      ("nowhere", "No such file"), ("pipe", "it is a named pipe"), ("there", "it is a folder"),
+    ] {
+      let error = await #expect(throws: HTTPError.self) { try await download(to: folder.url(name)) }
+      #expect(error?.kind == .fileFailed)
+      #expect(error?.message.contains(words) == true, "\(error!)")
+    }
+    let device = await #expect(throws: HTTPError.self) { try await download(to: URL(filePath: "/dev/null")) }
+    #expect(device?.message.contains("it is a device") == true)
+    #expect(names.sorted() == ["link", "nowhere", "pipe", "there"])
+    // Somebody else's link could lead anywhere.
+    guard geteuid() == 0 else { return }
+    #expect(unsafe lchown(link.path, 1, 1) == 0)
+    let error = await #expect(throws: HTTPError.self) { try await download(to: link) }
+    #expect(error?.message.contains("somebody else's link") == true)
   }
 
   @Test func `the folders of a file are made where that is wanted`() async throws {

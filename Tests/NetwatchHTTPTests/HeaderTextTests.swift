@@ -111,7 +111,7 @@ import Testing
     pdf doc docx xls xlsx ppt pptx odt ods odp epub mobi ps eps tex geojson gpx kml \
     jpg jpeg png gif webp avif heic heif bmp tif tiff svg ico psd jxl jp2 apng dng ttf otf woff woff2 \
     mp3 m4a aac wav flac ogg oga opus mid midi aif aiff weba wma mp4 m4v mov avi mkv webm mpg mpeg ogv wmv 3gp m3u8 \
-    zip gz tgz bz2 xz zst 7z rar tar br iso jar apk deb rpm exe sh torrent sqlite pem
+    zip gz tgz bz2 xz zst 7z rar tar br iso jar apk deb rpm exe sh torrent sqlite pem cer crt der crl csr p12 pfx p7b p7m p7s p8 xbm
     """.split(separator: " ").map(String.init)
 
   @Test func `a hundred common files have their type, wherever they are uploaded`() async throws {

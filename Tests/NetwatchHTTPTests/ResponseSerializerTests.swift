@@ -243,6 +243,8 @@ import Testing
         attributes: [String: String]
       ) { names.append(name) }
     }
+    _ = try XMLResponseSerializer().serialize(
+      response(200, "application/xhtml+xml; charset=utf-8"), body: Data("<html/>".utf8), request: nil)
     let xml = try XMLResponseSerializer().serialize(
       response(200, "text/xml"), body: Data("<a><b/></a>".utf8), request: nil)
     let names = Names()

@@ -55,6 +55,12 @@ struct FileName: Sendable {
   /// Whether there is a file. If not, `errno` has the reason.
   var exists: Bool { unsafe faccessat(folder.number, name, F_OK, 0) == 0 }
 
+  /// What the name belongs to; a link is not followed. Nil if there is nothing, and `errno` has the reason.
+  var status: stat? {
+    var status = stat()
+    return unsafe fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
+  }
+
   /// Removes the name.
   ///
   /// - Returns: False on failure, with `errno` set.
@@ -70,9 +76,9 @@ struct FileName: Sendable {
 
   /// Returns whether the name belongs to an open file.
   func belongs(to file: OpenFile) -> Bool {
-    var (own, named) = (stat(), stat())
-    return unsafe fstat(file.number, &own) == 0 && fstatat(folder.number, name, &named, AT_SYMLINK_NOFOLLOW) == 0
-      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+    var own = stat()
+    guard unsafe fstat(file.number, &own) == 0, let named = status else { return false }
+    return own.st_ino == named.st_ino && own.st_dev == named.st_dev
   }
 
   /// Gives a complete file its final name.

@@ -15,6 +15,12 @@ extension HTTPBody {
     "vtt": "text/vtt", "wasm": "application/wasm", "webmanifest": "application/manifest+json",
     "xhtml": "application/xhtml+xml", "xml": "application/xml", "xsl": "application/xslt+xml",
     "yaml": "application/yaml", "yml": "application/yaml",
+    // Certificates and keys.
+    "cer": "application/pkix-cert", "crl": "application/pkix-crl", "crt": "application/x-x509-ca-cert",
+    "csr": "application/pkcs10", "der": "application/x-x509-ca-cert", "p10": "application/pkcs10",
+    "p12": "application/x-pkcs12", "p7b": "application/x-pkcs7-certificates", "p7c": "application/pkcs7-mime",
+    "p7m": "application/pkcs7-mime", "p7s": "application/pkcs7-signature", "p8": "application/pkcs8",
+    "pfx": "application/x-pkcs12",
     // Documents.
     "azw3": "application/vnd.amazon.mobi8-ebook", "doc": "application/msword",
     "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -30,7 +36,8 @@ extension HTTPBody {
     "heic": "image/heic", "heif": "image/heif", "ico": "image/vnd.microsoft.icon", "jp2": "image/jp2",
     "jpeg": "image/jpeg", "jpg": "image/jpeg", "jxl": "image/jxl", "png": "image/png",
     "psd": "image/vnd.adobe.photoshop", "svg": "image/svg+xml", "tif": "image/tiff", "tiff": "image/tiff",
-    "webp": "image/webp", "otf": "font/otf", "ttc": "font/collection", "ttf": "font/ttf", "woff": "font/woff",
+    "webp": "image/webp", "xbm": "image/x-xbitmap", "otf": "font/otf", "ttc": "font/collection", "ttf": "font/ttf",
+    "woff": "font/woff",
     "woff2": "font/woff2",
     // Sound and video.
     "aac": "audio/aac", "aif": "audio/aiff", "aiff": "audio/aiff", "avi": "video/x-msvideo", "flac": "audio/flac",

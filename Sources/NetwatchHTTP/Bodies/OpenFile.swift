@@ -98,16 +98,38 @@ extension OpenFile {
 /// Functions that put files into their place.
 extension OpenFile {
   /// Returns the name of a download. Throws now if the download could not be stored there, and not only when it is complete.
+  ///
+  /// A link of this user or of root stays, and the file that it leads to is replaced. Anybody else's could lead anywhere.
   static func name(of target: URL, replacesExisting: Bool) throws(HTTPError) -> FileName {
     guard target.isFileURL else { throw HTTPError(.fileFailed, "download to \(target)", message: "not a file") }
-    let name = try FileName(target.path(percentEncoded: false))
-    if name.exists {
-      if !replacesExisting {
-        errno = EEXIST
-        throw HTTPError(file: name.path, "download to")
-      }
-    } else if errno == ENAMETOOLONG {
+    var name = try FileName(target.path(percentEncoded: false))
+    guard var node = name.status else {
+      guard errno != ENAMETOOLONG else { throw HTTPError(file: name.path, "download to") }
+      return name
+    }
+    guard replacesExisting else {
+      errno = EEXIST
       throw HTTPError(file: name.path, "download to")
+    }
+    if node.st_mode & S_IFMT == S_IFLNK, [geteuid(), 0].contains(node.st_uid) {
+      guard let path = unsafe realpath(name.path, nil) else { throw HTTPError(file: name.path, "follow the link") }
+      defer { unsafe free(path) }
+      name = try FileName(unsafe String(cString: path))
+      guard let end = name.status else { throw HTTPError(file: name.path, "download to") }
+      node = end
+    }
+    guard node.st_mode & S_IFMT == S_IFREG else {
+      let kind =
+        switch node.st_mode & S_IFMT {
+        case S_IFDIR: "a folder"
+        case S_IFLNK: "somebody else's link"
+        case S_IFIFO: "a named pipe"
+        case S_IFSOCK: "a socket"
+        default: "a device"
+        }
+      throw HTTPError(
+        .fileFailed, "download to \(name.path)",
+        message: "it is \(kind), which a download does not replace; name a file")
     }
     return name
   }

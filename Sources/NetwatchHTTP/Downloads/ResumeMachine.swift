@@ -35,6 +35,8 @@ struct ResumeMachine: Sendable {
     case success, cancelled, failure
     /// The path to the server is lost, and the next leg waits for it.
     case pathLost
+    /// An interceptor wants another leg.
+    case retried
   }
 
   /// What the core has to do. Effects are carried out in the order in which they are returned.
@@ -124,6 +126,9 @@ struct ResumeMachine: Sendable {
     guard let validator = content.validator else { return nil }
     return ResumeData(url: url, offset: offset, validator: validator, total: total)
   }
+
+  /// Whether nobody wants the download to pause or to end.
+  var isRunning: Bool { wish == .running && phase != .over }
 
   var isPaused: Bool { wish == .paused && phase != .over }
 
@@ -305,7 +310,8 @@ struct ResumeMachine: Sendable {
       switch phase {
       case .judged(.again): true
       case .judged(.more) where end == .success: true
-      default: end == .cancelled && isBrokenOff || end == .pathLost && data.map { $0.offset > 0 } ?? false
+      default:
+        end == .cancelled && isBrokenOff || end == .retried || end == .pathLost && data.map { $0.offset > 0 } ?? false
       }
     return goesOn && !wish.isFinal ? [ask()] : over()
   }

@@ -181,7 +181,9 @@ extension ResponseHead {
   /// Returns the value of a `Set-Cookie` line. Nil for any other line, and for one that is not UTF-8.
   static func cookie(_ line: UnsafeRawBufferPointer) -> String? {
     let name = "set-cookie:".utf8
-    guard line.count > name.count, unsafe zip(line, name).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 }) else { return nil }
+    guard line.count > name.count, unsafe zip(line, name).allSatisfy({ $0 == $1 || $0 | 0x20 == $1 }) else {
+      return nil
+    }
     return unsafe String(validating: trimmed(line[name.count...]), as: UTF8.self)
   }
 

@@ -78,8 +78,8 @@ final class SessionEngine {
   private var connections: ConnectionWatch?
   /// Looks names up. Nil until the first lookup.
   private var lookups: NameLookups?
-  /// The hosts whose addresses libcurl was given and may still know, with the time.
-  private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration)] = []
+  /// The hosts whose addresses libcurl was given and may still know, with the time and the ways to them.
+  private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration, ways: [PeerRoute])] = []
   private let overrides: AddressOverrides
   private var isClosing = false
   /// The transfers that ended in this turn of the loop. They are delivered at its end, because a completion may begin and cancel
@@ -213,7 +213,7 @@ final class SessionEngine {
   /// Takes note that libcurl gets the addresses of a host.
   func uses(_ addresses: [IPAddress], of host: Authority) {
     namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
-    namesInUse.append((host, addresses, now))
+    namesInUse.append((host, addresses, now, connections?.ways(to: addresses) ?? []))
   }
 
   /// Returns whether each name that has the peer's address and port has another address of the same family after it.
@@ -283,11 +283,22 @@ final class SessionEngine {
     watch.onLoss = { [unowned self] in lose($0) }
     watch.onChange = { [unowned self] in
       lookups?.networkChanged(at: now)
+      forgetStrayNames()
       pathChanged()
     }
     curl?.onConnections(
       opened: { [weak watch] in watch?.opened($0, $1) }, closed: { [weak watch] in watch?.closed($0) })
     connections = watch
+  }
+
+  /// Makes libcurl forget the hosts to which another link leads now: on another network, they may have other addresses.
+  private func forgetStrayNames() {
+    guard let connections else { return }
+    namesInUse.removeAll { now - $0.since > .seconds(60) }
+    let strays = namesInUse.filter { connections.ways(to: $0.addresses) != $0.ways }.map(\.host)
+    guard !strays.isEmpty else { return }
+    curl?.forget(strays)
+    namesInUse.removeAll { strays.contains($0.host) }
   }
 
   /// The tasks come first, because libcurl would take the end of a connection for the end of a body without a length.

@@ -493,7 +493,10 @@ final class Transfer {
   func connectionsLost(_ lost: [(socket: CInt, connection: Connection)]) {
     guard machine.isAttached, let attempt, let peer = attempt.loses(lost) else { return }
     peers = [peer]
-    guard options.retriesWhenReachable, mayRepeat(attempt) else { return fail(.lossOfPath(to: [peer], nil)) }
+    guard options.retriesWhenReachable, mayRepeat(attempt) else {
+      failure = failure ?? .lossOfPath(to: [peer], nil)
+      return conclude()
+    }
     keptSource = attempt.source
     handle(.connectionLost)
   }

@@ -52,6 +52,13 @@ final class ConnectionWatch {
     !addresses.isEmpty && addresses.allSatisfy { routes.route(to: $0) == .none }
   }
 
+  /// Returns the way to the first address of each family, as it is now.
+  func ways(to addresses: [IPAddress]) -> [PeerRoute] {
+    [AddressFamily.ipv4, .ipv6].compactMap { family in
+      addresses.first { $0.family == family && !$0.isLoopback }.map { routes.route(to: $0) }
+    }
+  }
+
   /// The time until which a failure may be a short loss. Nil if the network has not changed recently.
   func graceEnd(at now: Duration) -> Duration? {
     guard let changed, now < changed + grace else { return nil }

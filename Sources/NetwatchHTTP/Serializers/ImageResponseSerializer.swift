@@ -35,5 +35,6 @@ extension ResponseValidation {
   public static let image = ResponseValidation(contentTypes: [
     "image/png", "image/jpeg", "image/jpg", "image/gif", "image/webp", "image/tiff", "image/vnd.microsoft.icon",
     "image/ico", "image/x-icon", "image/bmp", "image/x-bmp", "image/x-ms-bmp", "image/x-win-bitmap",
+    "image/x-xbitmap",
   ])
 }

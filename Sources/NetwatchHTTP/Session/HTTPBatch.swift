@@ -96,7 +96,8 @@ extension HTTPSessionManager {
     let core = BatchCore(
       self, count, limit, callbacks(configuration.taskOptions.merged(with: options)), progress, completion,
       make: make)
-    core.handle(.began)
+    // An empty batch ends as it begins, and its completion must not run before the caller has the batch.
+    if count > 0 { core.handle(.began) } else { Task { core.handle(.began) } }
     return HTTPBatch { core.handle(.cancelled) }
   }
 }

@@ -18,7 +18,9 @@ struct FieldParameters: Hashable, Sendable {
       rest = rest.drop { $0 != "=" && $0 != ";" }
       guard rest.first == "=" else { continue }
       rest = rest.dropFirst().drop { $0 == " " || $0 == "\t" }
-      let value = rest.first == "\"" ? Self.quoted(&rest) : Self.trimmed(rest.prefix { $0 != ";" })
+      var value = rest.first == "\"" ? Self.quoted(&rest) : ""
+      // Some servers quote the charset of a parameter with one, and no more.
+      if value.isEmpty || name.hasSuffix("*") { value += Self.trimmed(rest.prefix { $0 != ";" }) }
       rest = rest.drop { $0 != ";" }
       if !name.isEmpty, parameters[name] == nil { parameters[name] = value }
     }

@@ -21,7 +21,8 @@ public protocol RequestInterceptor: Sendable {
   /// leaves the decision to the next interceptor.
   ///
   /// It is not called if the request's body cannot be sent again, after ``HTTPTaskOptions/maximumRetries`` attempts, or once the
-  /// response body of a download or a stream has begun to arrive.
+  /// response body of a download or a stream has begun to arrive. A resumable download asks also then: the next attempt requests the
+  /// rest, and counts apart from the attempts before a body.
   func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision
 }
 

@@ -11,6 +11,10 @@ final class PartServer: Sendable {
     var validators = "ETag: \"1\"\r\n"
     /// The connection is reset after this many bytes of the body.
     var cut: Int?
+    /// The number of answers that are cut; nil for all.
+    var cuts: Int?
+    /// The number of answers after the first one that say that the server is busy.
+    var busy = 0
     /// Answers this to a request for a part; nil for an honest answer.
     var answerToPart: (@Sendable (_ offset: Int, _ content: Data) -> (head: String, body: Data))?
     /// Instead of all that, if it is no success.
@@ -58,8 +62,12 @@ final class PartServer: Sendable {
 
   /// - Returns: whether the connection can take another request.
   private func answer(_ head: String, _ connection: ServerConnection) -> Bool {
-    heads.withLock { $0.append(head) }
-    let behaviour = behaviour.withLock { $0 }
+    let number = heads.withLock { heads in
+      heads.append(head)
+      return heads.count
+    }
+    var behaviour = behaviour.withLock { $0 }
+    if number > 1, number <= 1 + behaviour.busy { behaviour.status = "503 Busy" }
     let content = behaviour.content
     let version = "\(behaviour.validators)Date: Mon, 07 Nov 2022 08:49:37 GMT\r\n"
     let range = fields("range").last.flatMap { $0 }
@@ -80,10 +88,20 @@ final class PartServer: Sendable {
       }
     }
     connection.write("\(first)Content-Length: \(body.count)\r\n\r\n")
-    guard let cut = behaviour.cut, cut < body.count else { return connection.write(body) }
+    guard let cut = behaviour.cut, cut < body.count, behaviour.status == nil, mayCut() else {
+      return connection.write(body)
+    }
     connection.write(Data(body.prefix(cut)))
     connection.finish()
     return false
+  }
+
+  private func mayCut() -> Bool {
+    behaviour.withLock { behaviour in
+      guard let cuts = behaviour.cuts else { return true }
+      behaviour.cuts = max(cuts - 1, 0)
+      return cuts > 0
+    }
   }
 }
 
