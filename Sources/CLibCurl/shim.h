@@ -113,6 +113,7 @@ static inline int netwatch_curl_features(void) { return curl_version_info(CURLVE
 
 /* Macros with a cast in them do not reach Swift. */
 static const unsigned long netwatch_curl_auth_basic = CURLAUTH_BASIC;
+static const unsigned long netwatch_curl_auth_negotiate = CURLAUTH_NEGOTIATE;
 static const unsigned long netwatch_curl_auth_digest = CURLAUTH_DIGEST;
 static const size_t netwatch_curl_write_pause = CURL_WRITEFUNC_PAUSE;
 static const size_t netwatch_curl_read_pause = CURL_READFUNC_PAUSE;

@@ -25,6 +25,9 @@ struct AFNetworkingCalls {
     configuration.hostPolicies["api.example.org"] = policy
     configuration.clientCertificates["api.example.org"] = certificate
     configuration.handlesCookies = false
+    configuration.sendsCookies = false
+    configuration.acceptsCookies = false
+    configuration.serviceType = .background
     configuration.httpVersion = .http2
     configuration.localEndpoint = .interface("eth0")
     configuration.eventObservers = [EventPrinter()]
@@ -54,9 +57,17 @@ struct AFNetworkingCalls {
     options.executor = HTTPExecutor { job in queue.async(group: group) { job() } }
     options.onProgress = { print($0.sent, $0.received) }
     options.onChallenge = { $0.failures == 0 ? credential : nil }
+    options.onChallenge = { challenge in
+      guard challenge.offers.contains(where: { $0.scheme == "digest" }) else {
+        throw HTTPError(.cancelled, "ask for a password")
+      }
+      return HTTPCredential(user: "ali", password: "open sesame", scheme: .digest)
+    }
+    options.credential = .negotiate
     options.onRedirect = { $0.count < 3 ? $0.next : nil }
     options.timeout = .seconds(20)
     options.cachePolicy = .prefersCache
+    options.cachePolicy = .ignoresAllCaches
     options.onCaching = { $1.status == .ok ? $1 : nil }
     return options
   }
@@ -165,8 +176,8 @@ struct AFNetworkingCalls {
     _ = try NetworkMonitor.start(target: NetworkTarget("api.example.org"))
     _ = try NetworkMonitor.start(target: NetworkTarget("10.1.2.3"))
     print(monitor.currentPath.status, monitor.currentPath.isReachable)
-    print(monitor.currentPath.uses(.wwan), monitor.currentPath.uses(.wifi))
-    print(monitor.currentPath.reason.rawValue)
+    print(monitor.currentPath.status == .wwan, monitor.currentPath.status == .wifi)
+    print(monitor.currentPath.status.rawValue)
     let subscription = monitor.onChange { print($0.status) }
     subscription.cancel()
   }

@@ -226,7 +226,8 @@ struct AlamofireCalls {
 
   @MainActor func reachability() throws {
     let monitor = try NetworkMonitor.start(target: NetworkTarget("api.example.org"))
-    print(monitor.currentPath.isReachable, monitor.currentPath.uses(.wwan), monitor.currentPath.isExpensive)
+    print(monitor.currentPath.isReachable, monitor.currentPath.isExpensive)
+    print(monitor.currentPath.status == .wwan, monitor.currentPath.status == .wifi, monitor.currentPath.status)
     let subscription = monitor.onChange { print($0.status) }
     subscription.cancel()
   }

@@ -1,4 +1,6 @@
 import Foundation
+import Netwatch
+import NetwatchTestSupport
 import Testing
 
 /// The tables in `contrib/examples/parity` say what is true: their calls compile, and their tests exist.
@@ -28,6 +30,31 @@ import Testing
         "`h`: there is no call", "`i`: there is no call", "`j`: there is no test 'none'",
         "| `k` | `b(1)` |: a row has 3 cells",
       ])
+  }
+
+  /// What AFNetworking's manager says of links of these kinds: a cable counts as WiFi.
+  @Test(
+    arguments: [
+      ("eth0", DeviceTraits(), "isReachableViaWiFi"), ("wlan0", DeviceTraits(type: "wlan"), "isReachableViaWiFi"),
+      ("wwan0", DeviceTraits(type: "wwan"), "isReachableViaWWAN"), (nil, DeviceTraits(), nil),
+    ] as [(String?, DeviceTraits, String?)])
+  func `on a cable, WiFi and WWAN the values are AFNetworking's`(
+    _ name: String?, _ device: DeviceTraits, _ property: String?
+  ) throws {
+    var kernel = ScriptedKernel(.withInterfaces)
+    kernel.facts = [.loopback]
+    if let name {
+      kernel.facts += [.link(2, name, .unknown, device: device), .address(2, .ip("10.0.0.1"))]
+      kernel.answers[.ipv4] = .via(2, nil, from: .ip("10.0.0.1"))
+    }
+    kernel.start()
+    let path = try #require(kernel.published.last)
+    // As the table has the calls.
+    #expect((path.status == .wifi) == (property == "isReachableViaWiFi"))
+    #expect((path.status == .wwan) == (property == "isReachableViaWWAN"))
+    #expect(path.isReachable == (property != nil))
+    let words = ["isReachableViaWiFi": "wifi", "isReachableViaWWAN": "wwan"]
+    #expect(path.status.rawValue == property.flatMap { words[$0] } ?? "not-reachable")
   }
 
   // MARK: Reading

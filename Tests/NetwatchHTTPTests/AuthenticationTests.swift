@@ -58,6 +58,36 @@ import Testing
     #expect(String(decoding: reply.value, as: UTF8.self).contains("401"))
   }
 
+  @Test func `an answer can end the task, and reject the scheme that would show the password`() async throws {
+    var options = HTTPTaskOptions()
+    options.onChallenge = { challenge in
+      throw HTTPError(.cancelled, "ask for a password", message: challenge.realm ?? "")
+    }
+    let error = await #expect(throws: HTTPError.self) { try await session.data(for: secret, options: options) }
+    #expect(error?.kind == .cancelled)
+    #expect(error?.message == "the vault")
+
+    let server = try HeadServer { _ in "401 No\r\nWWW-Authenticate: Basic realm=\"it\"" }
+    options.onChallenge = { _ in HTTPCredential(user: "ali", password: "open sesame", scheme: .digest) }
+    let reply = try await session.data(for: HTTPRequest(.get, to: server.url()), options: options)
+    #expect(reply.response.status == .unauthorized)
+    #expect(!server.heads.isEmpty && server.values("authorization").allSatisfy { $0.isEmpty })
+  }
+
+  @Test func `without a ticket the refusal of a server that wants one is the response`() async throws {
+    let server = try HeadServer { _ in "401 No\r\nWWW-Authenticate: Negotiate" }
+    do throws(HTTPError) {
+      let request = try HTTPRequest(.get, to: server.url())
+      let reply = try await session.data(for: request, options: .with { $0.credential = .negotiate })
+      #expect(CurlLibrary.negotiates)
+      #expect(reply.response.status == .unauthorized)
+      #expect(server.values("authorization").allSatisfy { $0.isEmpty })
+    } catch {
+      #expect(!CurlLibrary.negotiates)
+      #expect(error.kind == .badConfiguration)
+    }
+  }
+
   @Test func `after three answers the refusal is the response, or after as many as may be`() async throws {
     for (limit, expected) in [(nil, 3), (1, 1), (0, 0), (5, 5)] {
       let asked = Box(0)

@@ -107,6 +107,22 @@ import Testing
     #expect(posted.response.status == .gatewayTimeout && origin.requests.count == 3)
   }
 
+  @Test(arguments: [true, false]) func `caches on the way are asked to ask the server`(_ hasCache: Bool) async throws {
+    let origin = try CacheOrigin.counting("Cache-Control: max-age=600")
+    let session = try hasCache ? origin.session() : HTTPSessionManager(baseURL: origin.server.url)
+    _ = try await session.data(for: "a")
+    let reply = try await session.data(for: "a", options: .policy(.ignoresAllCaches))
+    #expect(reply.text == "2" && reply.metrics.cacheUse == nil)
+    let own = HTTPCall(.get, "a", headerFields: [.cacheControl: "max-age=0"])
+    _ = try await session.data(for: own, options: .policy(.ignoresAllCaches))
+    let fields = origin.requests.map { head in
+      head.split(separator: "\r\n").map { $0.lowercased() }.filter {
+        $0.hasPrefix("cache-control") || $0.hasPrefix("pragma") || $0.hasPrefix("if-")
+      }.sorted()
+    }
+    #expect(fields == [[], ["cache-control: no-cache", "pragma: no-cache"], ["cache-control: max-age=0"]])
+  }
+
   @Test func `prefersCache and requiresCache use a stale answer`() async throws {
     let origin = try CacheOrigin.counting("Cache-Control: max-age=0")
     let session = try origin.session()

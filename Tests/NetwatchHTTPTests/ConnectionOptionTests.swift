@@ -280,8 +280,36 @@ import Testing
     }
   }
 
+  @Test func `packets have the mark of their kind, and the kernel's queue knows their rank`() async throws {
+    let server = try NginxServer(server: Self.facts)
+    for (type, mark, priority) in [
+      (HTTPServiceType.standard, 0, 0), (.background, 1, 1), (.responsiveData, 18, 4), (.voice, 46, 6),
+    ] as [(HTTPServiceType, CInt, CInt)] {
+      let session = try session { $0.serviceType = type }
+      _ = try await facts(server.url, session)
+      let port = UInt16(try #require(server.url.port))
+      let ranks = Self.options(ofConnectionsTo: port) { option in
+        [option(CInt(IPPROTO_IP), IP_TOS), option(SOL_SOCKET, SO_PRIORITY)]
+      }
+      #expect(ranks.contains([mark << 2, priority]), "\(ranks)")
+      session.invalidate()
+      await session.waitUntilInvalidated()
+    }
+  }
+
   /// The intervals of this process's connections to a port; nil for those without.
   private static func keepAlive(ofConnectionsTo port: UInt16) -> [CInt?] {
+    options(ofConnectionsTo: port) { option -> CInt? in
+      guard option(SOL_SOCKET, SO_KEEPALIVE) != 0 else { return CInt?.none }
+      let (idle, interval) = (option(CInt(IPPROTO_TCP), TCP_KEEPIDLE), option(CInt(IPPROTO_TCP), TCP_KEEPINTVL))
+      return idle == interval ? idle : -1
+    }
+  }
+
+  /// What `read` makes of each of this process's connections to a port.
+  private static func options<Value>(
+    ofConnectionsTo port: UInt16, _ read: (_ option: (_ level: CInt, _ option: CInt) -> CInt) -> Value
+  ) -> [Value] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
     return names.compactMap { CInt($0) }.compactMap { descriptor in
       var name = sockaddr_in()
@@ -298,9 +326,7 @@ import Testing
         unsafe getsockopt(descriptor, level, option, &value, &size)
         return value
       }
-      guard option(SOL_SOCKET, SO_KEEPALIVE) != 0 else { return .some(nil) }
-      let (idle, interval) = (option(CInt(IPPROTO_TCP), TCP_KEEPIDLE), option(CInt(IPPROTO_TCP), TCP_KEEPINTVL))
-      return idle == interval ? idle : -1
+      return read(option)
     }
   }
 

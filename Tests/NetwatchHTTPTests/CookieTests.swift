@@ -71,6 +71,19 @@ import Testing
     #expect(try await get("cookie/get", by: session) == "")
   }
 
+  @Test func `cookies can be accepted and not sent, and sent and not accepted`() async throws {
+    for (accepts, sends) in [(true, false), (false, true)] {
+      var configuration = HTTPSessionConfiguration()
+      (configuration.acceptsCookies, configuration.sendsCookies) = (accepts, sends)
+      #expect(!configuration.handlesCookies)
+      let session = try HTTPSessionManager(baseURL: server.url, configuration: configuration)
+      _ = try await get("cookie/set", by: session)
+      #expect(await session.cookies().map(\.name) == (accepts ? ["flavour"] : []))
+      session.store([try #require(SessionCookie(name: "own", value: "1", domain: "127.0.0.1"))])
+      #expect(try await get("cookie/get", by: session) == (sends ? "own=1" : ""))
+    }
+  }
+
   @Test func `what no server could have set is no cookie`() {
     for text in ["a\tb", "a\r\nEvil: 1", "a;b", "a\u{0}"] {
       #expect(SessionCookie(name: "n", value: text, domain: "h") == nil)

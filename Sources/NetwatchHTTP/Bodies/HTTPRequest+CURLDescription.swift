@@ -84,12 +84,14 @@ extension HTTPRequest {
   }
 
   private static func curlCredential(_ credential: HTTPCredential, isShown: Bool) -> [String] {
-    let scheme =
-      switch credential.scheme {
-      case .basic: "--basic"
-      case .digest: "--digest"
-      case .any: "--anyauth"
-      }
+    let scheme: String
+    switch credential.scheme {
+    case .basic: scheme = "--basic"
+    case .digest: scheme = "--digest"
+    case .any: scheme = "--anyauth"
+    // curl wants a user to use the ticket.
+    case .negotiate: return ["--negotiate", "--user :"]
+    }
     return [scheme, "--user " + quoted("\(credential.user):\(isShown ? credential.password : "<redacted>")")]
   }
 

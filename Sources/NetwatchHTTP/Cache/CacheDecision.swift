@@ -28,14 +28,14 @@ enum CacheDecision: Hashable, Sendable {
   private static func decide(
     _ request: HTTPRequest, _ stored: StoredAnswer?, _ policy: HTTPCachePolicy, _ control: CacheControl, _ now: Int64
   ) -> CacheDecision {
-    guard policy != .ignoresCache, let stored, CacheFreshness.mayBeAnswered(request), stored.answers(request) else {
+    guard !policy.ignoresStored, let stored, CacheFreshness.mayBeAnswered(request), stored.answers(request) else {
       return .load
     }
     let isUsable =
       switch policy {
       case .standard: stored.isUsable(control, at: now)
       case .prefersCache, .requiresCache: stored.isYoungEnough(control, at: now)
-      case .ignoresCache, .revalidates: false
+      case .ignoresCache, .ignoresAllCaches, .revalidates: false
       }
     if isUsable { return .use }
     // The answer to a HEAD has no body that could be kept.

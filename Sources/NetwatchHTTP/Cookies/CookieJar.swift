@@ -220,6 +220,16 @@ extension SessionCookie {
 /// The cookies that all threads of a session share.
 final class SharedCookies: Sendable {
   private let jar = Lock(CookieJar())
+  private let accepts: Bool
+  private let sends: Bool
+
+  /// - Parameters:
+  ///   - accepts: Whether cookies of responses are taken.
+  ///   - sends: Whether requests get cookies.
+  init(accepts: Bool = true, sends: Bool = true) {
+    self.accepts = accepts
+    self.sends = sends
+  }
 
   /// The cookies that have not expired.
   var all: [SessionCookie] { jar.withLock { $0.all(at: Date()) } }
@@ -235,13 +245,14 @@ final class SharedCookies: Sendable {
   }
 
   func take(_ text: String, from request: HTTPRequest) {
-    guard let place = CookieJar.Place(of: request) else { return }
+    guard accepts, let place = CookieJar.Place(of: request) else { return }
     jar.withLock { $0.take(text, from: place, at: Date()) }
   }
 
   /// Returns the value of the `Cookie` field of a request. Nil if there are no cookies for it.
   func header(for request: HTTPRequest) -> String? {
-    jar.withLock { jar in
+    guard sends else { return nil }
+    return jar.withLock { jar in
       guard !jar.isEmpty, let place = CookieJar.Place(of: request) else { return nil }
       return jar.header(for: place, at: Date())
     }

@@ -44,6 +44,8 @@ enum CurlLibrary {
   static let reachesProxiesByTLS = netwatch_curl_features() & CURL_VERSION_HTTPS_PROXY != 0
   /// Whether libcurl can reuse a connection with HTTP/2 without TLS. Before 8.0.0, such a request fails (curl/curl#10634).
   static let reusesPlainHTTP2 = version >= 0x08_0000
+  /// Whether libcurl can authenticate by Kerberos.
+  static let negotiates = netwatch_curl_features() & (CURL_VERSION_GSSAPI | CURL_VERSION_SPNEGO) != 0
   /// Whether libcurl supports HTTP/2.
   static let speaksHTTP2 = netwatch_curl_features() & CURL_VERSION_HTTP2 != 0
   /// Whether libcurl reports whose address it lacks, that of the proxy or that of the server. Since 8.13.0 it reports both alike.

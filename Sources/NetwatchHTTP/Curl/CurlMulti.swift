@@ -53,7 +53,7 @@ import NetwatchEventLoop
     self.settings = settings
     var localAddress: IPAddress?
     if case .address(let address) = settings.localEndpoint { localAddress = address }
-    sockets = CurlSockets(on: loop, from: localAddress) { [unowned self] in act(on: $0, $1) }
+    sockets = CurlSockets(on: loop, from: localAddress, as: settings.serviceType) { [unowned self] in act(on: $0, $1) }
     try setOptions()
   }
 

@@ -89,6 +89,7 @@ extension HTTPCredential.Scheme {
     case .basic: Int(netwatch_curl_auth_basic)
     case .digest: Int(netwatch_curl_auth_digest)
     case .any: Int(netwatch_curl_auth_basic | netwatch_curl_auth_digest)
+    case .negotiate: Int(netwatch_curl_auth_negotiate)
     }
   }
 }

@@ -14,6 +14,7 @@ struct CurlSettings {
   /// The path of a Unix socket, which replaces the connection to the server.
   var unixSocketPath: String?
   var localEndpoint: LocalEndpoint?
+  var serviceType = HTTPServiceType.standard
   var connectionsPerHost = 6
   /// The most connections to all hosts; nil for no limit.
   var connections: Int?

@@ -44,6 +44,7 @@ import NetwatchEventLoop
   private let loop: EventLoop
   /// The address from which connections leave; nil if the kernel chooses.
   private let localAddress: IPAddress?
+  private let serviceType: HTTPServiceType
   /// The error of the last socket that could not be made, or not be bound to the address. Nil before there is one.
   private(set) var failure: Failure?
   private let act: (CInt, EventLoop.Readiness) -> Void
@@ -71,8 +72,12 @@ import NetwatchEventLoop
   /// - Parameters:
   ///   - localAddress: The address from which connections leave; nil if the kernel chooses.
   ///   - act: Called when an event has arrived that libcurl waits for.
-  init(on loop: EventLoop, from localAddress: IPAddress? = nil, _ act: @escaping (CInt, EventLoop.Readiness) -> Void) {
+  init(
+    on loop: EventLoop, from localAddress: IPAddress? = nil, as serviceType: HTTPServiceType = .standard,
+    _ act: @escaping (CInt, EventLoop.Readiness) -> Void
+  ) {
     self.loop = loop
+    self.serviceType = serviceType
     self.localAddress = localAddress
     self.act = act
   }
@@ -96,6 +101,7 @@ import NetwatchEventLoop
       close(socket)
       return -1
     }
+    if serviceType != .standard { mark(socket, family) }
     forget(socket)
     connections.insert(socket)
     if let peer, hasNextAddress(peer) {
@@ -104,6 +110,20 @@ import NetwatchEventLoop
     }
     if onOpened != nil, let peer { fresh[socket] = peer }
     return socket
+  }
+
+  /// Marks the packets of a connection. A failure changes nothing but their rank.
+  private func mark(_ socket: CInt, _ family: CInt) {
+    func set(_ level: CInt, _ option: CInt, _ value: CInt) {
+      _ = unsafe withUnsafePointer(to: value) {
+        unsafe setsockopt(socket, level, option, $0, socklen_t(MemoryLayout<CInt>.size))
+      }
+    }
+    // The two low bits are for congestion (ECN).
+    if family == AF_INET6 { set(CInt(IPPROTO_IPV6), IPV6_TCLASS, serviceType.dscp << 2) }
+    // Also for IPv4 addresses that are mapped to IPv6. It changes the priority, which is set after it.
+    set(CInt(IPPROTO_IP), IP_TOS, serviceType.dscp << 2)
+    set(SOL_SOCKET, SO_PRIORITY, serviceType.priority)
   }
 
   /// To be called before the socket is closed.

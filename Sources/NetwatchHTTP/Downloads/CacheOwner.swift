@@ -18,7 +18,7 @@ struct CacheOwner: Hashable, Sendable {
     callback = options.onChallenge == nil && options.interceptors.isEmpty ? nil : .random(in: 0...UInt64.max)
     let settings = session.configuration
     mayAdd =
-      settings.handlesCookies || !settings.interceptors.isEmpty || !settings.headerFields.isEmpty
+      settings.sendsCookies || !settings.interceptors.isEmpty || !settings.headerFields.isEmpty
       || !settings.clientCertificates.isEmpty
     isElsewhere = settings.transport != nil || settings.unixSocketPath != nil || !settings.addressOverrides.isEmpty
   }

@@ -186,7 +186,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
 
   private func begin(_ id: UInt64, _ key: DownloadKey) -> HTTPTask {
     var request = key.request
-    let stale = key.policy == .ignoresCache ? nil : kept(for: key)
+    let stale = key.policy.ignoresStored ? nil : kept(for: key)
     var options = options
     if key.policy != .standard { options.cachePolicy = key.policy }
     if let conditions = stale?.freshness.conditions {
@@ -224,7 +224,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
     switch key.policy {
     case .standard: kept.freshness.mayAnswer(key.request, at: now(), isAged: false)
     case .prefersCache, .requiresCache: kept.freshness.mayAnswer(key.request, at: now(), isAged: true)
-    case .ignoresCache, .revalidates: false
+    case .ignoresCache, .ignoresAllCaches, .revalidates: false
     }
   }
 

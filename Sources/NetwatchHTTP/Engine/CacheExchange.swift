@@ -61,7 +61,7 @@ final class CacheExchange {
   ///
   /// - Returns: The URL to look up; nil if there is nothing to look up.
   func beginLookup(_ policy: HTTPCachePolicy) -> String? {
-    guard isCacheable, policy != .ignoresCache, let url = request.urlText else { return nil }
+    guard isCacheable, !policy.ignoresStored, let url = request.urlText else { return nil }
     state = .looking
     return url
   }

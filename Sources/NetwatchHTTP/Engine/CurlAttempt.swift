@@ -403,6 +403,11 @@ extension CurlAttempt {
         message: "the request has a Content-Encoding of its own; leave it out, because a compressed body sets it")
     }
     guard let credential else { return }
+    guard credential.scheme != .negotiate || CurlLibrary.negotiates else {
+      throw HTTPError(
+        .badConfiguration, "authenticate",
+        message: "this libcurl has no GSS-API; use a user and a password, or another libcurl")
+    }
     try HTTPFields.check(text: credential.user, "the user of the credential")
     try HTTPFields.check(text: credential.password, "the password of the credential")
   }

@@ -20,7 +20,7 @@ final class EngineGroup: Sendable {
   private let loads: EngineLoads?
   /// The cookies. Nil when the session has ended.
   var cookies: SharedCookies? { pending.isClosed ? nil : sharedCookies }
-  private let sharedCookies = SharedCookies()
+  private let sharedCookies: SharedCookies
 
   /// - Throws: `badConfiguration`, or the error that prevents the start of a thread.
   init(
@@ -32,6 +32,7 @@ final class EngineGroup: Sendable {
     let most = settings.mostParts
     let chosen = if let threads { threads.choose(most) } else { try HTTPThreads().choose(most) }
     let shares = settings.parts(chosen.count)
+    let cookies = SharedCookies(accepts: configuration.acceptsCookies, sends: configuration.sendsCookies)
     let loads = chosen.count > 1 ? EngineLoads(shares.map(\.mostToOneHost)) : nil
     let pending = PendingCompletions(engines: chosen.count)
     var handles: [EngineHandle] = []
@@ -39,7 +40,7 @@ final class EngineGroup: Sendable {
       for (index, thread) in chosen.enumerated() {
         let parts = SessionEngine.Parts(
           configuration: configuration, policy: policy, overrides: overrides, observer: observer, path: path,
-          cookies: sharedCookies, pending: pending, settings: shares[index],
+          cookies: cookies, pending: pending, settings: shares[index],
           load: loads.map { EngineLoads.Place(loads: $0, index: index) })
         handles.append(try thread.add(parts))
       }
@@ -48,6 +49,7 @@ final class EngineGroup: Sendable {
       throw error
     }
     self.handles = handles
+    sharedCookies = cookies
     self.pending = pending
     self.loads = loads
     now = { [clock = threads?.clock] in clock?.time ?? KernelClock.monotonic.now }

@@ -15,6 +15,7 @@ extension HTTPSessionConfiguration {
     settings.userAgent = userAgent
     settings.acceptsCompressedResponses = acceptsCompressedResponses
     settings.version = httpVersion
+    settings.serviceType = serviceType
     settings.tlsVersions = try tlsVersions()
     settings.unixSocketPath = try checkedSocketPath()
     settings.localEndpoint = try checkedEndpoint()

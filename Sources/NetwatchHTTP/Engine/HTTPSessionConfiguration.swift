@@ -73,8 +73,15 @@ public struct HTTPSessionConfiguration: Sendable {
   public var pathLossGrace = Duration.seconds(3)
   /// The version of HTTP that is requested. Default: `http2`, which is used with https servers that support it.
   public var httpVersion = HTTPVersion.http2
-  /// Whether cookies are stored and sent back while the session lives. Default: true.
-  public var handlesCookies = true
+  /// Whether the cookies of responses are stored while the session lives. Default: true.
+  public var acceptsCookies = true
+  /// Whether the session's cookies are sent: those of responses, and those of ``HTTPSessionManager/store(_:)``. Default: true.
+  public var sendsCookies = true
+  /// Whether cookies are both stored and sent: ``acceptsCookies`` and ``sendsCookies``. Default: true.
+  public var handlesCookies: Bool {
+    get { acceptsCookies && sendsCookies }
+    set { (acceptsCookies, sendsCookies) = (newValue, newValue) }
+  }
   /// Whether compressed responses are requested and decompressed. Default: true.
   ///
   /// A response is delivered as the server sends it if the request sets `Accept-Encoding` or `Range`, or if the encoding is not
@@ -119,6 +126,8 @@ public struct HTTPSessionConfiguration: Sendable {
   ///
   /// If this machine does not have the interface or the address, requests fail with `cannotConnect`.
   public var localEndpoint: LocalEndpoint?
+  /// The kind of traffic, which the kernel and routers on the way may prefer or defer. Default: `standard`.
+  public var serviceType = HTTPServiceType.standard
   /// The most connections of the session to all hosts, at least 1. A request waits while all of them are in use. Default: nil,
   /// no limit.
   public var maximumConnections: Int?

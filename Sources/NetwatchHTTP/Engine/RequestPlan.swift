@@ -50,7 +50,7 @@ struct RequestChain {
     case follow(HTTPRequest)
     /// Ask the caller for the next request. If it is nil, the response is that of the task.
     case askRedirect(@Sendable () async -> HTTPRequest?)
-    case askChallenge(@Sendable () async -> HTTPCredential?)
+    case askChallenge(@Sendable () async -> Result<HTTPCredential?, HTTPError>)
   }
 
   private static let host = HTTPField.Name("Host")
@@ -115,7 +115,15 @@ struct RequestChain {
       refusals < options.maximumChallenges
     {
       let challenge = HTTPChallenge(request: request, response: response, failures: refusals)
-      return .askChallenge { await ask(challenge) }
+      return .askChallenge {
+        do {
+          return .success(try await ask(challenge))
+        } catch {
+          let failure = error as? HTTPError
+          return .failure(
+            failure ?? HTTPError(.notAuthenticated, "answer a challenge", message: "\(error)", underlying: error))
+        }
+      }
     }
     return .accept
   }

@@ -106,7 +106,7 @@ final class SessionEngine {
     cache = configuration.cache
     curl = try CurlMulti(
       on: loop, parts.settings, configuration.sessionTrust(parts.policy),
-      cookies: configuration.handlesCookies ? parts.cookies : nil)
+      cookies: configuration.acceptsCookies || configuration.sendsCookies ? parts.cookies : nil)
     curl?.onAttempts { [unowned self] in hasNextAddress($0) }
     if path != nil { followConnections(configuration.pathLossGrace.asDelay) }
   }

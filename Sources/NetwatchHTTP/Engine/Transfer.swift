@@ -374,10 +374,14 @@ final class Transfer {
     handle(.redirected(next))
   }
 
-  private func answered(credential: HTTPCredential?) {
-    guard let credential else { return goOnWithResponse() }
-    failure = nil
-    handle(.answered(credential))
+  private func answered(credential: Result<HTTPCredential?, HTTPError>) {
+    switch credential {
+    case .success(nil): goOnWithResponse()
+    case .success(let credential?):
+      failure = nil
+      handle(.answered(credential))
+    case .failure(let failure): fail(failure)
+    }
   }
 
   private func goOnWithResponse() {

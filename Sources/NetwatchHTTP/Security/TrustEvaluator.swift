@@ -50,7 +50,8 @@ import FoundationEssentials
       unsafe X509_VERIFY_PARAM_set_flags(X509_STORE_CTX_get0_param(store), UInt(X509_V_FLAG_PARTIAL_CHAIN))
     }
     if let revocationLists { unsafe lookUpRevocations(in: revocationLists, store) }
-    if policy.allowsInvalidCertificates {
+    // Pinned certificates are the roots, so there is nothing to forgive: what has expired is refused, as in AFNetworking.
+    if policy.allowsInvalidCertificates, policy.pinningMode != .certificate {
       unsafe X509_STORE_CTX_set_verify_cb(store) { isValid, store in
         let isForgiven =
           TrustEvaluator.isForgivable(unsafe X509_STORE_CTX_get_error(store))

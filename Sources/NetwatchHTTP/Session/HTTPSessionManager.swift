@@ -125,6 +125,10 @@ public final class HTTPSessionManager: Sendable {
       let given = request.headerFields
       for field in fields where !given.contains(field.name) { request.headerFields.append(field) }
     }
+    if options.cachePolicy == .ignoresAllCaches, !request.headerFields.contains(.cacheControl) {
+      request.headerFields[.cacheControl] = "no-cache"
+      if let pragma = HTTPField.Name("Pragma") { request.headerFields[pragma] = "no-cache" }
+    }
     scope.confine(&request, &options, own: own)
     return RequestPlan(request, body, options, own: own, kind, scope)
   }

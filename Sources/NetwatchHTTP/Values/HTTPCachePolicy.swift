@@ -8,6 +8,10 @@ public enum HTTPCachePolicy: Hashable, Sendable {
   case standard
   /// The server is asked for the whole response. URLSession calls this `reloadIgnoringLocalCacheData`.
   case ignoresCache
+  /// As ``ignoresCache``, and the caches on the way must ask the server as well: `Cache-Control: no-cache`, and `Pragma: no-cache` for
+  /// those of HTTP/1.0, unless the request has a `Cache-Control` of its own. It also works in a session without a cache. URLSession calls
+  /// this `reloadIgnoringLocalAndRemoteCacheData`.
+  case ignoresAllCaches
   /// A response from the cache is used, however old it is. The server is asked only if there is none. URLSession calls this
   /// `returnCacheDataElseLoad`.
   case prefersCache
@@ -17,4 +21,9 @@ public enum HTTPCachePolicy: Hashable, Sendable {
   /// The server is always asked whether the response in the cache may still be used. URLSession calls this
   /// `reloadRevalidatingCacheData`.
   case revalidates
+}
+
+extension HTTPCachePolicy {
+  /// Whether a stored response is neither used nor validated.
+  var ignoresStored: Bool { self == .ignoresCache || self == .ignoresAllCaches }
 }

@@ -1,4 +1,4 @@
-/// A user name and a password. They are only sent to the scheme, host and port that they are meant for.
+/// A user name and a password, or the ticket of the user. They are only sent to the scheme, host and port that they are meant for.
 public struct HTTPCredential: Hashable, Sendable {
   /// The authentication schemes that a credential can be used with.
   public enum Scheme: Hashable, Sendable {
@@ -8,7 +8,16 @@ public struct HTTPCredential: Hashable, Sendable {
     case digest
     /// The scheme that the server asks for. Digest is preferred to basic.
     case any
+    /// The Kerberos ticket of this user (SPNEGO; RFC 4559): see ``HTTPCredential/negotiate``.
+    case negotiate
   }
+
+  /// The Kerberos ticket of the user who runs the program, instead of a name and a password. A server that asks for `Negotiate` gets
+  /// it.
+  ///
+  /// It needs a libcurl with GSS-API; Debian's has it. With another one, a task fails with `badConfiguration`. Without a ticket, the
+  /// refusal of the server is the response.
+  public static let negotiate = HTTPCredential(user: "", password: "", scheme: .negotiate)
 
   /// The name of the user.
   public let user: String

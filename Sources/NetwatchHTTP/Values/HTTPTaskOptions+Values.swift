@@ -26,7 +26,7 @@ extension HTTPTaskOptions {
     var maximumRedirects = 10
     var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)?
     var credential: HTTPCredential?
-    var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)?
+    var onChallenge: (@Sendable (HTTPChallenge) async throws -> HTTPCredential?)?
     var maximumChallenges = 3
     var reachabilityTimeout: Duration?
     var retriesWhenReachable = false

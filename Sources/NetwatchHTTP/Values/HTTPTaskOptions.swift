@@ -121,11 +121,14 @@ public struct HTTPTaskOptions: Sendable {
     set { set(.credential) { $0.credential = newValue } }
   }
   /// A closure that returns a credential when a server requires authentication, or refuses a credential. If it returns nil, the
-  /// server's refusal is the response. Default: nil.
+  /// server's refusal is the response. If it throws, the task fails: with the error if it
+  /// is an ``HTTPError``, otherwise with `notAuthenticated`. Default: nil.
+  ///
+  /// To reject a scheme that the server offers, give the credential another one: with `digest`, no password is sent in the clear.
   ///
   /// After a redirect, the server may be another one: see ``HTTPChallenge/request``. The credential is only sent to the origin
   /// that has asked for it.
-  public var onChallenge: (@Sendable (HTTPChallenge) async -> HTTPCredential?)? {
+  public var onChallenge: (@Sendable (HTTPChallenge) async throws -> HTTPCredential?)? {
     get { values.onChallenge }
     set { set(.onChallenge) { $0.onChallenge = newValue } }
   }
