@@ -120,6 +120,27 @@ import Testing
     #expect(try Self.sent(cookies) == sent)
   }
 
+  @Test func `http cannot push out what https has set`() throws {
+    var jar = CookieJar()
+    let (safe, plain) = (try Self.place("https://shop.example.com/"), try Self.place("http://shop.example.com/"))
+    jar.take("sid=good; Secure", from: safe, at: Self.now)
+    for number in 0..<200 { jar.take("x\(number)=1; Path=/zzz", from: plain, at: Self.now) }
+    jar.take("sid=evil", from: plain, at: Self.now)
+    // Swift's letters are not the bytes that a server reads.
+    jar.take("sid=\u{301}x=v", from: plain, at: Self.now)
+    #expect(jar.header(for: safe, at: Self.now) == "sid=good")
+    for number in 0..<4_000 {
+      jar.take("c=1", from: try Self.place("http://a\(number).example/"), at: Self.now)
+    }
+    #expect(jar.header(for: safe, at: Self.now) == "sid=good")
+  }
+
+  @Test func `a path may have parameters, and an attribute that is too long is none`() throws {
+    #expect(try Self.sent(["a=b"], from: "http://www.example.org/app;v=1/page") == "a=b")
+    #expect(try Self.sent(["a=b; Path=/\(String(repeating: "x", count: 2_000))"]) == "a=b")
+    #expect(try Self.sent(["a=b; Domain=\(String(repeating: "x", count: 2_000))"]) == "a=b")
+  }
+
   @Test func `a server cannot fill the memory, nor the head of a request`() throws {
     var jar = CookieJar()
     for number in 0..<500 {
@@ -131,7 +152,7 @@ import Testing
     let text = try #require(jar.header(for: Self.place("http://a.example/"), at: Self.now))
     #expect(text.utf8.count <= 8_190 && text.utf8.count > 8_000)
     for number in 0..<4_000 { jar.take("c=1", from: try Self.place("http://a\(number).example/"), at: Self.now) }
-    #expect(jar.all(at: Self.now).count == 3_000)
+    #expect(2_700...3_000 ~= jar.all(at: Self.now).count)
     jar.remove { $0.name == "c" }
     #expect(jar.header(for: try Self.place("http://a3999.example/"), at: Self.now) == nil)
   }

@@ -70,24 +70,28 @@ import Testing
     #expect(try Data(contentsOf: file) == Self.content)
     #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "there/file")
 
-    try FileManager.default.createSymbolicLink(atPath: folder.file("nowhere"), withDestinationPath: "missing")
+    try FileManager.default.createSymbolicLink(atPath: folder.file("new"), withDestinationPath: "made")
+    try await download(to: folder.url("new"))
+    #expect(try Data(contentsOf: folder.url("made")) == Self.content)
+    try FileManager.default.createSymbolicLink(atPath: folder.file("loop"), withDestinationPath: "loop")
     _ = unsafe mkfifo(folder.file("pipe"), 0o600)
     // Only root may make devices; every process finds this one.
-    for (name, words) in [
-      ("nowhere", "No such file"), ("pipe", "it is a named pipe"), ("there", "it is a folder"),
-    ] {
+    for (name, words) in [("loop", "Too many levels"), ("pipe", "it is a named pipe"), ("there", "it is a folder")] {
       let error = await #expect(throws: HTTPError.self) { try await download(to: folder.url(name)) }
       #expect(error?.kind == .fileFailed)
       #expect(error?.message.contains(words) == true, "\(error!)")
     }
     let device = await #expect(throws: HTTPError.self) { try await download(to: URL(filePath: "/dev/null")) }
     #expect(device?.message.contains("it is a device") == true)
-    #expect(names.sorted() == ["link", "nowhere", "pipe", "there"])
-    // Somebody else's link could lead anywhere.
+    #expect(names.sorted() == ["link", "loop", "made", "new", "pipe", "there"])
+    // Somebody else's link could lead anywhere, also behind one's own.
     guard geteuid() == 0 else { return }
     #expect(unsafe lchown(link.path, 1, 1) == 0)
-    let error = await #expect(throws: HTTPError.self) { try await download(to: link) }
-    #expect(error?.message.contains("somebody else's link") == true)
+    try FileManager.default.createSymbolicLink(atPath: folder.file("own"), withDestinationPath: "link")
+    for target in [link, folder.url("own")] {
+      let error = await #expect(throws: HTTPError.self) { try await download(to: target) }
+      #expect(error?.message.contains("somebody else's link") == true)
+    }
   }
 
   @Test func `the folders of a file are made where that is wanted`() async throws {

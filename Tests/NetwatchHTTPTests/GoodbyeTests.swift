@@ -232,6 +232,73 @@ import Testing
     #expect(try server.notes == ["0"])
   }
 
+  /// A response that is not valid, and the end of the connection: the request has been processed.
+  @Test func `a POST that was answered badly is not sent again`() async throws {
+    let server = try PythonTLSServer(
+      leaf, alpn: "h2",
+      """
+      def serve(tls, number):
+          for kind, flags, stream, content in frames(tls):
+              if kind == DATA and flags & END_STREAM:
+                  note(f'{number}')
+                  fields = OK + field(b'connection', b'close')
+                  tls.sendall(frame(HEADERS, END_HEADERS, stream, fields) + goaway(stream))
+      """)
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.data(for: HTTPRequest(.post, to: server.url), body: .data(Data(count: 10)))
+    }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.reason != .goneAway)
+    #expect(try server.notes == ["0"])
+  }
+
+  /// Requests that share a connection: any of them may read that the server leaves it.
+  @Test func `of many requests at once, each that was not processed is sent again`() async throws {
+    let server = try PythonTLSServer(
+      leaf, alpn: "h2",
+      """
+      def serve(tls, number):
+          for kind, flags, stream, content in frames(tls):
+              if kind != HEADERS:
+                  continue
+              note(f'{number} {stream}')
+              if number > 0 or stream == 1:
+                  tls.sendall(frame(HEADERS, END_HEADERS, stream, OK) + frame(DATA, END_STREAM, stream, b'ok'))
+              elif stream == 13:
+                  tls.sendall(goaway(1))
+      """)
+    _ = try await get(server, "first")
+    let replies = await session.batch(
+      (0..<6).map { number in
+        HTTPCall(number % 2 == 0 ? .post : .get, "\(server.url)\(number)", body: number % 2 == 0 ? .text("body") : nil)
+      }, limit: 6)
+    for reply in replies { #expect(try reply.get().value == Data("ok".utf8)) }
+    #expect(try server.notes.filter { !$0.hasPrefix("0") }.count == 6)
+  }
+
+  @Test func `a stream that ends before its declared length is a loss, also below a request with a body`() async throws
+  {
+    let server = try PythonTLSServer(
+      leaf, alpn: "h2",
+      """
+      def serve(tls, number):
+          for kind, flags, stream, content in frames(tls):
+              if kind == DATA and flags & END_STREAM:
+                  tls.sendall(frame(HEADERS, END_HEADERS, stream, OK + field(b'content-length', b'1000')))
+                  time.sleep(0.1)
+                  tls.sendall(frame(DATA, 0, stream, b'0123456789'))
+                  time.sleep(0.1)
+                  tls.sendall(frame(RST_STREAM, 0, stream, b'\\0\\0\\0\\0'))
+      """)
+    let file = folder.url("file")
+    let error = await #expect(throws: HTTPError.self) {
+      try await session.download(HTTPRequest(.post, to: server.url), body: .text("body"), to: .file(file))
+    }
+    #expect(error?.kind == .connectionLost)
+    #expect(error?.message.contains("10 of the 1000 bytes") == true, "\(error!)")
+    #expect(!FileManager.default.fileExists(atPath: file.path))
+  }
+
   @Test func `an end behind a whole body says that the body may be whole`() async throws {
     let server = try PythonTLSServer(
       leaf, alpn: "h2",

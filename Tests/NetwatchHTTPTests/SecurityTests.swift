@@ -115,10 +115,12 @@ import Testing
     try await upload(
       to: authority.chain(leaf), SecurityPolicy(.publicKey, pins: pin(leaf), roots: roots), isTrusted: false)
     try await upload(to: authority.chain(leaf), SecurityPolicy(.certificate, pins: pin(leaf)), isTrusted: false)
-    // A developer may say so.
-    try await upload(
-      to: authority.chain(leaf),
-      SecurityPolicy(.certificate, pins: pin(leaf), allowsInvalidCertificates: true), isTrusted: true)
+    // A developer may say so: for the key, not for the certificate itself, as in AFNetworking.
+    for mode in [SecurityPolicy.PinningMode.publicKey, .certificate] {
+      try await upload(
+        to: authority.chain(leaf), SecurityPolicy(mode, pins: pin(leaf), allowsInvalidCertificates: true),
+        isTrusted: mode == .publicKey)
+    }
   }
 
   @Test func `whoever trusts everybody has to say so twice`() async throws {

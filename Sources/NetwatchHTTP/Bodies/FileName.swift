@@ -61,6 +61,17 @@ struct FileName: Sendable {
     return unsafe fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
   }
 
+  /// Returns the name to which a link leads: the next one, which may be a link again. Nil if it is none, or if it cannot be read.
+  func destination() throws(HTTPError) -> FileName? {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = unsafe bytes.withUnsafeMutableBytes { room in
+      unsafe room.baseAddress.map { unsafe readlinkat(folder.number, name, $0, room.count) } ?? -1
+    }
+    guard count > 0, count < bytes.count else { return nil }
+    let text = String(decoding: bytes[..<count], as: UTF8.self)
+    return try FileName(text.hasPrefix("/") ? text : String(Self.parts(of: path).folder) + text)
+  }
+
   /// Removes the name.
   ///
   /// - Returns: False on failure, with `errno` set.

@@ -111,11 +111,14 @@ extension OpenFile {
       errno = EEXIST
       throw HTTPError(file: name.path, "download to")
     }
-    if node.st_mode & S_IFMT == S_IFLNK, [geteuid(), 0].contains(node.st_uid) {
-      guard let path = unsafe realpath(name.path, nil) else { throw HTTPError(file: name.path, "follow the link") }
-      defer { unsafe free(path) }
-      name = try FileName(unsafe String(cString: path))
-      guard let end = name.status else { throw HTTPError(file: name.path, "download to") }
+    var steps = 0
+    while node.st_mode & S_IFMT == S_IFLNK, [geteuid(), 0].contains(node.st_uid) {
+      steps += 1
+      errno = ELOOP
+      guard steps <= 40, let next = try name.destination() else { throw HTTPError(file: name.path, "follow the link") }
+      name = next
+      // Nothing is there yet, as for a name without a link.
+      guard let end = name.status else { return name }
       node = end
     }
     guard node.st_mode & S_IFMT == S_IFREG else {

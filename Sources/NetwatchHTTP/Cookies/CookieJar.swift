@@ -33,14 +33,25 @@ struct CookieJar {
     }
   }
 
+  private struct Kept {
+    let cookie: SessionCookie
+    /// The place in the order of creation.
+    let number: UInt64
+  }
+
   /// The most cookies of a domain, and of all domains. RFC 6265, section 6.1, asks for at least 50 and 3,000.
   private static let (mostOfDomain, most) = (150, 3_000)
+  /// The number of cookies to which a full jar is emptied, so that not each further cookie sorts all.
+  private static let rest = 2_700
   /// The most bytes that a request gets. Many servers refuse a field of more than 8 KiB.
   private static let mostBytesSent = 8_190
+  /// A longer attribute is ignored (RFC 6265bis, section 5.6).
+  private static let longestAttribute = 1_024
 
   /// The cookies of each domain, the oldest first.
-  private var domains: [String: [SessionCookie]] = [:]
+  private var domains: [String: [Kept]] = [:]
   private var count = 0
+  private var created: UInt64 = 0
 
   var isEmpty: Bool { count == 0 }
 
@@ -59,9 +70,10 @@ struct CookieJar {
   }
 
   private static func cookie(_ text: String, from place: Place, at now: Date) -> SessionCookie? {
-    let parts = text.split(separator: ";", omittingEmptySubsequences: false).map(Self.pair)
+    // In bytes, as servers read them: a letter of Swift may begin with one of the separators.
+    let parts = text.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(Self.pair)
     guard let first = parts.first, let value = first.value else { return nil }
-    let attributes = parts.dropFirst()
+    let attributes = parts.dropFirst().filter { ($0.value ?? "").utf8.count <= longestAttribute }[...]
     func last(_ name: String) -> String? { attributes.last { $0.name.lowercased() == name }.map { $0.value ?? "" } }
     let path = last("path").flatMap { $0.hasPrefix("/") ? $0 : nil }
     var (domain, includesSubdomains) = (place.host, false)
@@ -85,16 +97,18 @@ struct CookieJar {
 
   private static func hasPrefix(_ name: String, _ prefix: String) -> Bool { name.lowercased().hasPrefix(prefix) }
 
-  private static func pair(_ text: Substring) -> (name: String, value: String?) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    func trimmed(_ text: Substring) -> String {
-      var text = text
-      while let first = text.first, " \t".contains(first) { text.removeFirst() }
-      while let last = text.last, " \t".contains(last) { text.removeLast() }
-      return String(text)
+  private static func pair(_ text: Substring.UTF8View) -> (name: String, value: String?) {
+    func trimmed(_ text: Substring.UTF8View) -> String {
+      func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+      var text = text.drop(while: isBlank)
+      while let last = text.last, isBlank(last) { text.removeLast() }
+      return String(decoding: text, as: UTF8.self)
     }
-    return (trimmed(parts[0]), parts.count > 1 ? trimmed(parts[1]) : nil)
+    guard let mark = text.firstIndex(of: UInt8(ascii: "=")) else { return (trimmed(text), nil) }
+    return (trimmed(text[..<mark]), trimmed(text[text.index(after: mark)...]))
   }
+
+  private static func isSame(_ text: String, _ other: String) -> Bool { text.utf8.elementsEqual(other.utf8) }
 
   /// Returns the time that the last valid Max-Age tells (RFC 6265, section 5.2.2). Nil if there is none.
   private static func end(
@@ -113,12 +127,12 @@ struct CookieJar {
   /// Returns whether a cookie that only https has set would be hidden by a new one.
   private func hidesSecure(_ cookie: SessionCookie, at now: Date) -> Bool {
     domains.contains { domain, cookies in
-      let isRelated =
-        domain == cookie.domain || domain.hasSuffix(".\(cookie.domain)") || cookie.domain.hasSuffix(".\(domain)")
-      return isRelated
-        && cookies.contains {
-          $0.isSecure && $0.name == cookie.name && !$0.isOver(at: now) && Self.isPath(cookie.path, under: $0.path)
-        }
+      cookies.contains {
+        let old = $0.cookie
+        return old.isSecure && Self.isSame(old.name, cookie.name) && !old.isOver(at: now)
+          && Self.isPath(cookie.path, under: old.path)
+          && (domain == cookie.domain || domain.hasSuffix(".\(cookie.domain)") || cookie.domain.hasSuffix(".\(domain)"))
+      }
     }
   }
 
@@ -127,21 +141,22 @@ struct CookieJar {
   /// Returns the value of the `Cookie` field of a request. Nil if there are no cookies for it.
   func header(for place: Place, at now: Date) -> String? {
     guard !isEmpty else { return nil }
-    var found: [SessionCookie] = []
+    var found: [Kept] = []
     var domain = Substring(place.host)
     while true {
-      found += (domains[String(domain)] ?? []).filter { cookie in
-        (place.isSecure || !cookie.isSecure) && !cookie.isOver(at: now) && Self.isPath(place.path, under: cookie.path)
+      found += (domains[String(domain)] ?? []).filter { kept in
+        let cookie = kept.cookie
+        return (place.isSecure || !cookie.isSecure) && !cookie.isOver(at: now)
+          && Self.isPath(place.path, under: cookie.path)
           && Self.matches(place, cookie.domain, includesSubdomains: cookie.includesSubdomains)
       }
       guard !place.isAddress, let dot = domain.firstIndex(of: ".") else { break }
       domain = domain[domain.index(after: dot)...]
     }
-    guard !found.isEmpty else { return nil }
-    // Longer paths come first (RFC 6265, section 5.4). The sort is stable.
-    found.sort { $0.path.utf8.count > $1.path.utf8.count }
+    // Longer paths come first, then older cookies (RFC 6265, section 5.4).
+    found.sort { ($1.cookie.path.utf8.count, $0.number) < ($0.cookie.path.utf8.count, $1.number) }
     var text = ""
-    for cookie in found {
+    for cookie in found.lazy.map(\.cookie) {
       let next = "\(text.isEmpty ? "" : "; ")\(cookie.name)=\(cookie.value)"
       guard text.utf8.count + next.utf8.count <= Self.mostBytesSent else { break }
       text += next
@@ -156,16 +171,17 @@ struct CookieJar {
   }
 
   private static func isPath(_ path: String, under cookie: String) -> Bool {
-    guard path.hasPrefix(cookie) else { return path.isEmpty && cookie == "/" }
-    return path.utf8.count == cookie.utf8.count || cookie.hasSuffix("/")
-      || path.utf8.dropFirst(cookie.utf8.count).first == UInt8(ascii: "/")
+    let (path, cookie) = (path.isEmpty ? "/".utf8 : path.utf8, cookie.utf8)
+    guard path.starts(with: cookie) else { return false }
+    let slash = UInt8(ascii: "/")
+    return path.count == cookie.count || cookie.last == slash || path.dropFirst(cookie.count).first == slash
   }
 
   // MARK: All cookies
 
   /// Returns the cookies that have not expired.
   func all(at now: Date) -> [SessionCookie] {
-    domains.sorted { $0.key < $1.key }.flatMap(\.value).filter { !$0.isOver(at: now) }
+    domains.sorted { $0.key < $1.key }.flatMap(\.value).map(\.cookie).filter { !$0.isOver(at: now) }
   }
 
   /// Stores a cookie in the place of the one with the same name, domain and path. One that has expired only removes that one. A cookie
@@ -175,31 +191,39 @@ struct CookieJar {
     let cookie = isPublic ? cookie.withoutSubdomains : cookie
     var cookies = domains[cookie.domain] ?? []
     count -= cookies.count
-    let old = cookies.firstIndex {
-      $0.name == cookie.name && $0.path == cookie.path && $0.includesSubdomains == cookie.includesSubdomains
+    let old = cookies.firstIndex { kept in
+      Self.isSame(kept.cookie.name, cookie.name) && Self.isSame(kept.cookie.path, cookie.path)
+        && kept.cookie.includesSubdomains == cookie.includesSubdomains
     }
+    // The time of creation is kept (RFC 6265, section 5.3).
+    let number = old.map { cookies[$0].number } ?? created
+    created += 1
     if let old { cookies.remove(at: old) }
-    if !cookie.isOver(at: now) { cookies.insert(cookie, at: old ?? cookies.endIndex) }
-    if cookies.count > Self.mostOfDomain { cookies.removeAll { $0.isOver(at: now) } }
-    if cookies.count > Self.mostOfDomain { cookies.removeFirst() }
+    if !cookie.isOver(at: now) { cookies.insert(Kept(cookie: cookie, number: number), at: old ?? cookies.endIndex) }
+    if cookies.count > Self.mostOfDomain { cookies.removeAll { $0.cookie.isOver(at: now) } }
+    // What only https can set goes last, or http could push it out (RFC 6265bis, section 5.7).
+    if cookies.count > Self.mostOfDomain { cookies.remove(at: cookies.firstIndex { !$0.cookie.isSecure } ?? 0) }
     count += cookies.count
     domains[cookie.domain] = cookies.isEmpty ? nil : cookies
     if count > Self.most { shrink(at: now) }
   }
 
-  /// Removes what has expired, and then the domain with the most cookies gives one up.
+  /// Removes what has expired, and then the oldest cookies, those for https last.
   private mutating func shrink(at now: Date) {
     remove { $0.isOver(at: now) }
-    guard count > Self.most, let (domain, cookies) = domains.max(by: { $0.value.count < $1.value.count }) else {
-      return
+    guard count > Self.most else { return }
+    let all = domains.values.joined().sorted { one, other in
+      one.cookie.isSecure == other.cookie.isSecure ? one.number < other.number : !one.cookie.isSecure
     }
-    domains[domain] = cookies.count > 1 ? Array(cookies.dropFirst()) : nil
-    count -= 1
+    let gone = Set(all.prefix(count - Self.rest).map(\.number))
+    keep { !gone.contains($0.number) }
   }
 
-  mutating func remove(where condition: (SessionCookie) -> Bool) {
+  mutating func remove(where condition: (SessionCookie) -> Bool) { keep { !condition($0.cookie) } }
+
+  private mutating func keep(_ condition: (Kept) -> Bool) {
     domains = domains.compactMapValues { cookies in
-      let kept = cookies.filter { !condition($0) }
+      let kept = cookies.filter(condition)
       return kept.isEmpty ? nil : kept
     }
     count = domains.values.reduce(0) { $0 + $1.count }

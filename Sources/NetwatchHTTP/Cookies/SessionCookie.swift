@@ -21,8 +21,8 @@ public struct SessionCookie: Hashable, Sendable {
   /// The time at which the cookie expires, in whole seconds. Nil if it lasts as long as the session.
   public let expires: Date?
 
-  /// Creates a cookie. Nil for a cookie that no server could set: without a name or domain, or with control characters or a
-  /// semicolon in a text.
+  /// Creates a cookie. Nil for a cookie that no server could set: without a name or domain, with control characters in a text, or
+  /// with a semicolon in another text than the path.
   ///
   /// - Parameters:
   ///   - name: The name, without an equals sign.
@@ -38,8 +38,9 @@ public struct SessionCookie: Hashable, Sendable {
     isSecure: Bool = false, isHTTPOnly: Bool = false, expires: Date? = nil
   ) {
     let domain = (domain.hasPrefix(".") ? String(domain.dropFirst()) : domain).lowercased()
-    guard [name, value, domain, path].allSatisfy(Self.isSound), !name.isEmpty, !domain.isEmpty, path.hasPrefix("/"),
-      !name.contains("="), let second = Self.second(of: expires)
+    guard [name, value, domain].allSatisfy({ Self.isSound($0) && !$0.utf8.contains(UInt8(ascii: ";")) }),
+      Self.isSound(path, most: Self.longestPath), path.utf8.first == UInt8(ascii: "/"),
+      !name.isEmpty, !domain.isEmpty, !name.utf8.contains(UInt8(ascii: "=")), let second = Self.second(of: expires)
     else { return nil }
     self.name = name
     self.value = value
@@ -51,8 +52,11 @@ public struct SessionCookie: Hashable, Sendable {
     self.expires = second == 0 ? nil : Date(timeIntervalSince1970: Double(second))
   }
 
-  private static func isSound(_ text: String) -> Bool {
-    text.utf8.count <= 4_096 && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f && $0 != UInt8(ascii: ";") }
+  /// Longer than the path of any request that servers take.
+  private static let longestPath = 16_384
+
+  private static func isSound(_ text: String, most: Int = 4_096) -> Bool {
+    text.utf8.count <= most && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
   }
 
   /// The time in seconds since 1970. 0 for no date; nil for a date out of range.

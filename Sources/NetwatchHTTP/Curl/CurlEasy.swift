@@ -52,6 +52,10 @@ import Netwatch
   private(set) var refusal: HTTPError?
   /// Whether a rejection would be noticed: the request was sent over HTTP/2 last.
   private var listensForRejection = false
+  /// Whether libcurl tells its messages for people.
+  private var listens = false
+  /// The stream of the request over HTTP/2; nil if it is not known.
+  private var streamID: UInt32?
   /// Whether libcurl has said that the server has rejected the request.
   private var hasHeardRejection = false
   /// The next expected line of a response's head.
@@ -115,6 +119,7 @@ import Netwatch
     }
     if let shape, shape == self.shape { return false }
     unsafe curl_easy_reset(handle)
+    listens = false
     url = nil
     cookies = nil
     sendBufferSize = Self.defaultSendBufferSize
@@ -134,10 +139,9 @@ import Netwatch
     openedBefore = 0
     if !handshakes.isEmpty { handshakes = [] }
     socketError = nil
-    if listensForRejection {
-      if CurlLibrary.namesRejection { set(CURLOPT_VERBOSE, 0) }
-      listensForRejection = false
-    }
+    listensForRejection = false
+    streamID = nil
+    listen(false)
     if let list = unsafe names {
       unsafe names = nil
       unsafe free(list, of: CURLOPT_RESOLVE)
@@ -237,8 +241,11 @@ import Netwatch
   private func dropLeftover() {
     let isNew = opened.count > openedBefore
     openedBefore = opened.count
-    guard !assumesHTTP2, !speaksHTTP2, let connection, let sockets = unsafe sockets?.takeUnretainedValue() else {
-      return
+    guard let sockets = unsafe sockets?.takeUnretainedValue(), let connection else { return }
+    if assumesHTTP2 || speaksHTTP2 {
+      guard CurlLibrary.failsWhenAbandoned else { return }
+      if isNew { sockets.wasLeft(connection, after: nil) }
+      return listen(true)
     }
     if isNew { return sockets.note(connection, of: opened.map(\.socket)) }
     guard let socket = sockets.socket(for: connection) else { return }
@@ -248,19 +255,32 @@ import Netwatch
   /// Notices from now on whether the server rejects the request over HTTP/2. To be called each time before the request is sent.
   func listenForRejection() {
     hasHeardRejection = false
-    let listens = speaksHTTP2
-    guard listens != listensForRejection else { return }
-    listensForRejection = listens
-    guard CurlLibrary.namesRejection else { return }
+    listensForRejection = speaksHTTP2
+    if CurlLibrary.namesRejection { listen(listensForRejection) }
+  }
+
+  /// Makes libcurl tell its messages for people, or no longer.
+  private func listen(_ listens: Bool) {
+    guard listens != self.listens else { return }
+    self.listens = listens
     set(CURLOPT_VERBOSE, listens ? 1 : 0)
+    guard listens else { return }
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_DEBUGDATA, pointer))
     check(
       unsafe netwatch_curl_set_debug_callback(handle) { _, kind, text, length, pointer in
         guard kind == CURLINFO_TEXT, let pointer = unsafe pointer, let text = unsafe text else { return 0 }
-        let message = unsafe UnsafeRawBufferPointer(start: text, count: length)
-        if unsafe CurlLibrary.isRejection(message) { unsafe CurlEasy.at(pointer).hasHeardRejection = true }
+        unsafe CurlEasy.at(pointer).heard(UnsafeRawBufferPointer(start: text, count: length))
         return 0
       })
+  }
+
+  private func heard(_ message: UnsafeRawBufferPointer) {
+    if unsafe CurlLibrary.isRejection(message) { hasHeardRejection = true }
+    if let id = unsafe CurlLibrary.streamID(message) { streamID = id }
+    // Any request of the connection may have read the frame.
+    if let last = unsafe CurlLibrary.lastStream(message), let connection {
+      unsafe sockets?.takeUnretainedValue().wasLeft(connection, after: last)
+    }
   }
 
   /// Whether the server has reported, over HTTP/2, that it has not processed the request (RFC 9113, section 8.7), so that libcurl
@@ -271,9 +291,14 @@ import Netwatch
     return CurlLibrary.isSilentOnRejection && message.isEmpty
   }
 
-  /// Whether the connection has ended because the server is leaving it and has not processed the request (GOAWAY; RFC 9113,
-  /// section 6.8), so that libcurl has failed with CURLE_HTTP2 before any answer. False if that is not certain.
-  var isAbandoned: Bool { CurlLibrary.failsWhenAbandoned && message.isEmpty }
+  /// Whether the connection has ended because the server was leaving it and has not processed the request (GOAWAY with an earlier
+  /// stream; RFC 9113, section 6.8), so that libcurl has failed with CURLE_HTTP2. False if that is not certain.
+  var isAbandoned: Bool {
+    guard CurlLibrary.failsWhenAbandoned, let streamID, let connection, let sockets = unsafe sockets else {
+      return false
+    }
+    return unsafe sockets.takeUnretainedValue().lastStream(of: connection).map { $0 < streamID } ?? false
+  }
 
   /// Whether the server has ended the stream without an error before libcurl had sent the whole request (RFC 9113, section 8.1), if
   /// libcurl has failed with CURLE_HTTP2_STREAM. It then has no message. The response has come, unless it was in one record of TLS with

@@ -40,6 +40,25 @@ enum CurlLibrary {
     return unsafe rest.starts(with: middle.utf8)
   }
 
+  /// Returns the stream that a message says is that of the request: `Using Stream ID: 3`. Nil for another message.
+  static func streamID(_ message: UnsafeRawBufferPointer) -> UInt32? {
+    let start = "Using Stream ID: ".utf8
+    return unsafe message.starts(with: start) ? number(message.dropFirst(start.count)) : nil
+  }
+
+  /// Returns the last stream of a GOAWAY that a message tells of: `… GOAWAY, error=0, last_stream=1`. Nil for another message.
+  static func lastStream(_ message: UnsafeRawBufferPointer) -> UInt32? {
+    guard message.count < 100 else { return nil }
+    let text = unsafe String(decoding: message, as: UTF8.self)
+    guard text.contains(" GOAWAY, error="), let mark = text.firstRange(of: "last_stream=") else { return nil }
+    return UInt32(text[mark.upperBound...].prefix(while: \.isNumber))
+  }
+
+  private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> UInt32? {
+    let digits = unsafe text.prefix { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+    return unsafe UInt32(String(decoding: digits, as: UTF8.self))
+  }
+
   /// Whether libcurl supports TLS with proxies.
   static let reachesProxiesByTLS = netwatch_curl_features() & CURL_VERSION_HTTPS_PROXY != 0
   /// Whether libcurl can reuse a connection with HTTP/2 without TLS. Before 8.0.0, such a request fails (curl/curl#10634).
@@ -53,9 +72,8 @@ enum CurlLibrary {
   /// Whether libcurl has a message for each end of an HTTP/2 connection but that of a rejected request. 8.1 to 8.5 have none for a
   /// connection that the server has closed in good order. Between them and Debian's 8.14.1 nobody has looked.
   static let isSilentOnRejection = version < 0x08_0100 || version >= 0x08_0e00 && !namesRejection
-  /// Whether libcurl fails a request that the server has not processed because it is leaving the connection, with CURLE_HTTP2 and
-  /// without a message. A stream that the server has reset has another code then. Before, the code is the same for both; since 8.1.0,
-  /// libcurl sends such a request again.
+  /// Whether libcurl fails a request that the server has not processed because it is leaving the connection, with CURLE_HTTP2. Its
+  /// messages for people tell of the GOAWAY and of the streams. Before, nobody has looked; since 8.1.0, libcurl sends such a request again.
   static let failsWhenAbandoned = 0x07_5800..<0x08_0100 ~= version
   /// Whether libcurl says in its messages for people that a server has rejected a request, and not in any other way. Debian's 8.14.1
   /// does not, and its 8.22.0 does. Between them nobody has looked: if the message is missing, no request is sent twice.

@@ -37,8 +37,10 @@ import NetwatchEventLoop
     }
   }
   private var isDue = false
-  /// The handles that may have sent the last part of their requests within the present call of libcurl.
+  /// The handles that send bodies over HTTP/2.
   private var senders: [CurlEasy] = []
+  /// Whether one of them may have sent its last part within the present call of libcurl.
+  private var hasSent = false
 
   /// - Parameter cookies: The cookies; nil if requests have none.
   init(
@@ -131,7 +133,16 @@ import NetwatchEventLoop
   }
 
   /// Removes a handle, which breaks its transfer off. A connection in the middle of a response is closed.
-  func remove(_ easy: CurlEasy) { unsafe curl_multi_remove_handle(handle, easy.handle) }
+  func remove(_ easy: CurlEasy) {
+    unsafe curl_multi_remove_handle(handle, easy.handle)
+    senders.removeAll { $0 === easy }
+  }
+
+  /// Makes libcurl read until the server ends the stream: see ``CurlEasy/readToEndOfStream()``.
+  func readToEndOfStream(_ easy: CurlEasy) {
+    easy.readToEndOfStream()
+    if easy.readsToEnd, !senders.contains(where: { $0 === easy }) { senders.append(easy) }
+  }
 
   /// Returns the proxy of a request that may use TLS; nil if there is none.
   func tlsProxy(isSecure: Bool) -> (host: String, trust: HostTrust)? {
@@ -173,7 +184,7 @@ import NetwatchEventLoop
     do throws(SystemError) {
       switch what {
       case CURL_POLL_IN:
-        if let sender = Self.easy(at: easy), sender.readsToEnd { senders.append(sender) }
+        hasSent = true
         try sockets?.watch(socket, for: .readable, by: easy)
       case CURL_POLL_OUT: try sockets?.watch(socket, for: .writable, by: easy)
       case CURL_POLL_INOUT: try sockets?.watch(socket, for: [.readable, .writable], by: easy)
@@ -233,8 +244,10 @@ import NetwatchEventLoop
   }
 
   private func takeEnds() {
-    for sender in senders { sender.wake() }
-    senders = []
+    if hasSent {
+      hasSent = false
+      for sender in senders { sender.wake() }
+    }
     var left: CInt = 0
     while let message = unsafe curl_multi_info_read(handle, &left) {
       guard unsafe message.pointee.msg == CURLMSG_DONE, let easyHandle = unsafe message.pointee.easy_handle,

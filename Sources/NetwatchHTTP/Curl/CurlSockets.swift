@@ -12,6 +12,9 @@ import NetwatchEventLoop
   /// The `errno` of socket(2) or bind(2).
   typealias Failure = (error: CInt, isOfBinding: Bool)
 
+  /// The most connections of which it is remembered that their servers are leaving.
+  private static let mostLeft = 64
+
   private final class Watch {
     let registration: EventLoop.Registration
     /// Whether the socket was opened here. libcurl has others, which the process's children may inherit: they are never kept.
@@ -55,6 +58,8 @@ import NetwatchEventLoop
   private var connections: Set<CInt> = []
   /// The sockets of the connections over which a request of HTTP/1 was sent.
   private var known: [Connection: CInt] = [:]
+  /// The HTTP/2 connections that servers are leaving, also after they are closed: their requests end later.
+  private var left: [(connection: Connection, last: UInt32)] = []
   /// The sockets that libcurl does not wait for yet, if it has another address for their names.
   private var replaceable: Set<CInt> = []
   /// The peers of sockets that libcurl does not wait for yet. Their local addresses are not known before.
@@ -227,6 +232,18 @@ import NetwatchEventLoop
         && peer.address == connection.peer && peer.port == connection.peerPort
     }
   }
+
+  /// Notes that the server is leaving an HTTP/2 connection, of which it processes no later stream (GOAWAY).
+  ///
+  /// - Parameter last: The last stream. Nil: the connection is new.
+  func wasLeft(_ connection: Connection, after last: UInt32?) {
+    left.removeAll { $0.connection == connection }
+    if let last { left.append((connection, last)) }
+    if left.count > Self.mostLeft { left.removeFirst() }
+  }
+
+  /// Returns the last stream that the server of a connection processes. Nil if it is not leaving.
+  func lastStream(of connection: Connection) -> UInt32? { left.last { $0.connection == connection }?.last }
 
   /// Returns the socket of a connection that was noted and is still open.
   func socket(for connection: Connection) -> CInt? { known[connection] }

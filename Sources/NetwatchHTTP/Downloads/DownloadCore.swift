@@ -14,12 +14,6 @@ final class DownloadCore: Sendable {
     var leg: HTTPTask?
     /// The outcome of the last leg.
     var end: Result<HTTPReply<URL>, HTTPError>?
-    /// Asks the interceptors after a leg that has broken off, and waits as long as they want. Nil while a leg runs.
-    var retry: Task<Void, Never>?
-    /// The number of times that interceptors were asked. Answers to earlier questions count no more.
-    var questions = 0
-    /// The number of legs that each interceptor has asked for, by its index in the list.
-    var retries: [Int: Int] = [:]
     /// Fulfilled after the completion, for which `waitUntilInvalidated()` of the session waits.
     var hold: OneShot<Void>?
     var completion: Completion?
@@ -123,6 +117,14 @@ final class DownloadCore: Sendable {
     if options.onProgress != nil { callbacks.report(progress) }
   }
 
+  /// Prepares the file for another attempt of the leg, whose body has broken off.
+  ///
+  /// - Returns: The range that the attempt requests.
+  func goOn(_ file: PartialFile) throws(HTTPError) -> ResumeRange? {
+    try handle(.restarted, file)
+    return machine.range
+  }
+
   private func legEnded(_ outcome: Transfer.Outcome, _ over: OneShot<Void>) {
     let end: ResumeMachine.LegEnd
     let result: Result<HTTPReply<URL>, HTTPError> = outcome.converted { reply throws(HTTPError) in
@@ -133,52 +135,7 @@ final class DownloadCore: Sendable {
     case .failure(let error): end = .init(error, goesOn: options.retriesWhenReachable)
     }
     state.withLock { $0.end = result }
-    if case .failure(let error) = result, askAboutRetry(after: error) { return }
     finish(change(.legEnded(end)), over)
-  }
-
-  // MARK: Interceptors
-
-  /// Asks the interceptors whether another leg follows one whose body has broken off. The leg itself asks about all that comes before
-  /// the body.
-  ///
-  /// - Returns: False if no interceptor is asked.
-  private func askAboutRetry(after error: HTTPError) -> Bool {
-    guard let session, error.kind != .cancelled, error.kind != .badServerResponse, error.kind != .fileFailed,
-      error.response?.status.kind == .successful
-    else { return false }
-    let interceptors = options.interceptors + session.configuration.interceptors
-    return state.withLock { state in
-      guard !interceptors.isEmpty, let info = state.leg?.info, state.machine.isRunning,
-        state.retries.values.reduce(0, +) < options.maximumRetries
-      else { return false }
-      let failure = HTTPFailedAttempt(
-        task: info, request: error.request ?? plan.request, response: nil, error: error, retries: 0)
-      state.questions += 1
-      state.retry = Task { [question = state.questions, retries = state.retries] in
-        let answer = await interceptors.retry(failure, after: retries)
-        await self.act(on: answer, to: question)
-      }
-      return true
-    }
-  }
-
-  private func act(on answer: [any RequestInterceptor].Answer, to question: Int) async {
-    var end = ResumeMachine.LegEnd.failure
-    switch answer.decision {
-    case .retry(let delay):
-      try? await Task.sleep(for: delay.asDelay)
-      end = .retried
-    case .next, .fail: break
-    }
-    let isCurrent = state.withLock { state in
-      guard state.retry != nil, state.questions == question else { return false }
-      state.retry = nil
-      if end == .retried { state.retries[answer.interceptor, default: 0] += 1 }
-      if case .fail(let failure) = answer.decision { state.end = .failure(failure) }
-      return true
-    }
-    if isCurrent { finish(change(.legEnded(end)), nil) }
   }
 
   // MARK: Effects
@@ -199,14 +156,7 @@ final class DownloadCore: Sendable {
             effects += state.machine.handle(.legEnded(.failure))
           }
         case .begin: state.leg?.resume()
-        case .breakOff:
-          state.leg?.cancel()
-          // Between two legs, nothing else ends.
-          if let retry = state.retry.take() {
-            retry.cancel()
-            state.end = .failure(HTTPError(.cancelled, "cancel"))
-            effects += state.machine.handle(.legEnded(.cancelled))
-          }
+        case .breakOff: state.leg?.cancel()
         default: others.append(effect)
         }
       }
@@ -250,8 +200,7 @@ final class DownloadCore: Sendable {
   private func leg(_ range: ResumeRange?, isSuspended: Bool, _ file: PartialFile?) -> HTTPTask? {
     guard let session, let file else { return nil }
     var (request, options) = (plan.request, plan.options)
-    request.headerFields[.range] = range.map { "bytes=\($0.offset)-" }
-    request.headerFields[.ifRange] = range?.validator.text
+    range.ask(in: &request)
     options.onProgress = nil
     return session.task(
       plan.with(request, options: options), isSuspended: isSuspended, makeSink: { _ in ResumeSink(self, file) }

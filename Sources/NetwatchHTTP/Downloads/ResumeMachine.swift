@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The states of a download that can be paused, from its first request to its one completion. Pure: events in, effects out.
 ///
 /// ```
@@ -28,6 +30,8 @@ struct ResumeMachine: Sendable {
     case received(Int64)
     /// - Parameter isWhole: Whether the transfer found nothing missing.
     case bodyEnded(isWhole: Bool)
+    /// The body has broken off, and the leg requests the rest.
+    case restarted
     case legEnded(LegEnd)
   }
 
@@ -35,8 +39,6 @@ struct ResumeMachine: Sendable {
     case success, cancelled, failure
     /// The path to the server is lost, and the next leg waits for it.
     case pathLost
-    /// An interceptor wants another leg.
-    case retried
   }
 
   /// What the core has to do. Effects are carried out in the order in which they are returned.
@@ -127,9 +129,6 @@ struct ResumeMachine: Sendable {
     return ResumeData(url: url, offset: offset, validator: validator, total: total)
   }
 
-  /// Whether nobody wants the download to pause or to end.
-  var isRunning: Bool { wish == .running && phase != .over }
-
   var isPaused: Bool { wish == .paused && phase != .over }
 
   /// The number of bytes that the file may still take now. Nil if there is no limit.
@@ -151,8 +150,9 @@ struct ResumeMachine: Sendable {
     case (.asked, .answered(let answer)): answered(answer)
     case (.receiving, .received(let count)): received(count)
     case (_, .bodyEnded(let isWhole)): bodyEnded(isWhole)
+    case (.receiving, .restarted): restarted()
     case (_, .legEnded(let end)): legEnded(end)
-    case (_, .loaded), (_, .answered), (_, .received): []
+    case (_, .loaded), (_, .answered), (_, .received), (_, .restarted): []
     }
   }
 
@@ -181,11 +181,30 @@ struct ResumeMachine: Sendable {
     return wish.isFinal ? over() : [ask()]
   }
 
-  private mutating func ask() -> Effect {
-    isBrokenOff = false
+  /// The range that the next request asks for. Nil for the whole file.
+  var range: ResumeRange? {
+    content.validator.flatMap { offset > 0 ? ResumeRange(offset: offset, validator: $0) : nil }
+  }
+
+  /// Whether the leg can go on after its body has broken off.
+  var canGoOn: Bool { if case .receiving = phase { true } else { false } }
+
+  private mutating func restarted() -> [Effect] {
+    phase = .judged(.broken)
+    let effects = keepBetter()
+    begin()
+    phase = .asked
+    return effects
+  }
+
+  private mutating func begin() {
     if content.validator == nil { content = Content() }
     legStart = offset
-    let range = content.validator.flatMap { offset > 0 ? ResumeRange(offset: offset, validator: $0) : nil }
+  }
+
+  private mutating func ask() -> Effect {
+    isBrokenOff = false
+    begin()
     let isSuspended = wish == .paused
     phase = isSuspended ? .ready : .asked
     return .ask(range, isSuspended: isSuspended)
@@ -310,8 +329,7 @@ struct ResumeMachine: Sendable {
       switch phase {
       case .judged(.again): true
       case .judged(.more) where end == .success: true
-      default:
-        end == .cancelled && isBrokenOff || end == .retried || end == .pathLost && data.map { $0.offset > 0 } ?? false
+      default: end == .cancelled && isBrokenOff || end == .pathLost && data.map { $0.offset > 0 } ?? false
       }
     return goesOn && !wish.isFinal ? [ask()] : over()
   }
@@ -332,6 +350,14 @@ struct ResumeMachine: Sendable {
 struct ResumeRange: Hashable, Sendable {
   let offset: Int64
   let validator: ResumeData.Validator
+}
+
+extension ResumeRange? {
+  /// Makes a request ask for the range, or for the whole file.
+  func ask(in request: inout HTTPRequest) {
+    request.headerFields[.range] = map { "bytes=\($0.offset)-" }
+    request.headerFields[.ifRange] = self?.validator.text
+  }
 }
 
 /// The reason why a response is refused.

@@ -29,6 +29,10 @@ final class ResumeSink: BodySink {
     return .taken
   }
 
+  var canGoOn: Bool { download.machine.canGoOn }
+
+  func goOn(with request: inout HTTPRequest) throws(HTTPError) { try download.goOn(file).ask(in: &request) }
+
   func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody {
     try download.handle(.bodyEnded(isWhole: failure == nil), file)
     return .file(file.target)

@@ -9,6 +9,8 @@ import Netwatch
 final class CurlAttempt: Attempt {
   /// The most lookups. After them, libcurl looks names up itself, because it does not accept the addresses that it is given.
   private static let mostLookups = 8
+  /// The most cookies that are taken from the heads of one attempt, as in browsers.
+  private static let mostCookies = 180
 
   private unowned let transfer: any AttemptDelegate
   private let curl: CurlMulti
@@ -42,6 +44,8 @@ final class CurlAttempt: Attempt {
   /// Whether the request was sent before libcurl got the handle again, for a name lookup. libcurl then counts from zero.
   private var wasSent = false
   private var hasLostAny = false
+  /// The number of cookies that the server has set.
+  private var takenCookies = 0
   /// The values of the request's own `Cookie` fields.
   private var ownCookies: [String] = []
 
@@ -227,6 +231,17 @@ final class CurlAttempt: Attempt {
       message: "the TLS connection has ended without close_notify, so a part of the body may be missing")
   }
 
+  /// The error of a body that is shorter than its length, which libcurl does not compare: see ``CurlEasy/readToEndOfStream()``. Nil for
+  /// any other body.
+  private var shortage: HTTPError? {
+    guard easy.readsToEnd, let head = reader.head, ![204, 304].contains(head.code), transfer.failure == nil,
+      let declared = reader.declaredLength, received != declared
+    else { return nil }
+    return HTTPError(
+      .connectionLost, "response", reason: .closed,
+      message: "the server has ended the stream after \(received) of the \(declared) bytes of its body")
+  }
+
   private func failure(_ code: CURLcode) -> HTTPError {
     if let failure = source?.failure { return failure }
     let isAbandoned = code == CURLE_HTTP2 && !hasAnswer && easy.isAbandoned
@@ -266,7 +281,7 @@ extension CurlAttempt: CurlDelegate {
     isBegun = true
     transfer.hasMoved()
     guard allowsRepetition || maySendOnce() else { return false }
-    if hasBody { easy.readToEndOfStream() }
+    if hasBody { curl.readToEndOfStream(easy) }
     setCookies()
     return true
   }
@@ -293,7 +308,10 @@ extension CurlAttempt: CurlDelegate {
     transfer.hasMoved()
     hasAnswer = true
     let isUndecided = transfer.isUndecided
-    if isUndecided, let cookies = curl.sharedCookies, let text = unsafe HeadReader.cookie(line) {
+    if isUndecided, takenCookies < Self.mostCookies, let cookies = curl.sharedCookies,
+      let text = unsafe HeadReader.cookie(line)
+    {
+      takenCookies += 1
       cookies.take(text, from: request)
     }
     if let flaw = unsafe isUndecided ? reader.append(line) : reader.append(trailer: line) {
@@ -349,7 +367,7 @@ extension CurlAttempt: CurlDelegate {
   func ended(_ code: CURLcode) {
     if transfer.failure == nil, isLookupDue && lookUp(after: code) || sendAgain(after: code) { return }
     let isWhole = code == CURLE_OK || hasWholeAnswer(after: code)
-    let failure = transfer.failure == nil ? isWhole ? truncation : failure(code) : nil
+    let failure = transfer.failure == nil ? isWhole ? truncation ?? shortage : failure(code) : nil
     transfer.ended(isComplete: isWhole && failure == nil, failure)
   }
 }

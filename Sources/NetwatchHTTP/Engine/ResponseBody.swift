@@ -27,12 +27,18 @@ struct ResponseBody {
 
   var isKeptInMemory: Bool { sink == nil }
 
+  /// Whether another attempt may follow one whose body has begun.
+  var canGoOn: Bool { sink?.canGoOn ?? true }
+
   /// Forgets what an attempt has brought, and its decoder.
   mutating func restart() {
     memory = Data()
     decoder = nil
     count = 0
   }
+
+  /// Makes the request of the next attempt ask for what the sink lacks.
+  func goOn(with request: inout HTTPRequest) throws(HTTPError) { try sink?.goOn(with: &request) }
 
   /// Begins with the response that the caller gets.
   ///

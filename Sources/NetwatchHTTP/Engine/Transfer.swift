@@ -28,6 +28,8 @@ final class Transfer {
   // MARK: The attempts
 
   private var attempt: (any Attempt)?
+  /// The request of the plan, which asks for the rest of a body that has broken off.
+  private var first: HTTPRequest
   private var attempts = 0
   /// The number of attempts that a transport has made, or the cache.
   private var transports = 0
@@ -63,6 +65,7 @@ final class Transfer {
     _ onProgress: (@Sendable (HTTPProgress) -> Void)?, _ makeSink: RequestPlan.MakeSink?, _ completion: OneShot<End?>
   ) {
     self.plan = plan
+    first = plan.request
     self.id = id
     self.status = status
     self.engine = engine
@@ -403,8 +406,8 @@ final class Transfer {
   /// Asks the interceptors for the request of an attempt. ``attach()`` follows.
   private func adapt() {
     machine.startClock(at: engine.now)
-    wait { [interceptors, plan, info] in
-      await interceptors.adapt(plan.request, for: info)
+    wait { [interceptors, first, info] in
+      await interceptors.adapt(first, for: info)
     } then: {
       $0.adapted($1)
     }
@@ -440,8 +443,7 @@ final class Transfer {
   /// - Returns: False if no interceptor is asked. The task then ends with the failure.
   private func askAboutRetry(after failure: HTTPError) -> Bool {
     guard mayRetry, !machine.isAsking else { return false }
-    // Bytes that have gone to a file or a stream cannot be taken back.
-    if machine.verdict == .accepted, !body.isKeptInMemory { return false }
+    if machine.verdict == .accepted, !body.canGoOn { return false }
     handle(.attemptFailed)
     wait(for: question(response: nil, error: failure)) { transfer, answer in
       switch answer.decision {
@@ -465,6 +467,11 @@ final class Transfer {
 
   private func retry(after delay: Duration, _ error: HTTPError?, _ interceptor: Int) {
     if engine.events.isObserved { tell(.retrying(after: delay, error)) }
+    do throws(HTTPError) {
+      if machine.verdict == .accepted { try body.goOn(with: &first) }
+    } catch {
+      return fail(error)
+    }
     keepSource()
     failure = nil
     retries[interceptor, default: 0] += 1

@@ -21,8 +21,8 @@ public protocol RequestInterceptor: Sendable {
   /// leaves the decision to the next interceptor.
   ///
   /// It is not called if the request's body cannot be sent again, after ``HTTPTaskOptions/maximumRetries`` attempts, or once the
-  /// response body of a download or a stream has begun to arrive. A resumable download asks also then: the next attempt requests the
-  /// rest, and counts apart from the attempts before a body.
+  /// response body of a download or a stream has begun to arrive. A resumable download asks also then, and its next attempt requests
+  /// the rest.
   func retry(_ failure: HTTPFailedAttempt) async -> RetryDecision
 }
 
