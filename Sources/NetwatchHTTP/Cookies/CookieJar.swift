@@ -92,7 +92,7 @@ struct CookieJar {
     return SessionCookie(
       name: first.name, value: value, domain: domain, includesSubdomains: includesSubdomains,
       path: path ?? place.defaultPath, isSecure: isSecure, isHTTPOnly: last("httponly") != nil,
-      expires: end(maxAge: attributes, at: now) ?? last("expires").flatMap(CurlLibrary.date))
+      expires: end(maxAge: attributes, at: now) ?? last("expires").flatMap(Self.date))
   }
 
   private static func hasPrefix(_ name: String, _ prefix: String) -> Bool { name.lowercased().hasPrefix(prefix) }
@@ -122,6 +122,12 @@ struct CookieJar {
       return signs == 1 ? 0 : min(Double(digits) ?? .infinity, 1_000 * 365 * 86_400)
     }
     return ages.last.map { $0 > 0 ? now + $0 : Date(timeIntervalSince1970: 1) }
+  }
+
+  /// Returns the time of a date in any form that servers write. Nil for another text.
+  private static func date(_ text: String) -> Date? {
+    let seconds = unsafe curl_getdate(text, nil)
+    return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(max(seconds, 1)))
   }
 
   /// Returns whether a cookie that only https has set would be hidden by a new one.
@@ -280,13 +286,5 @@ final class SharedCookies: Sendable {
       guard !jar.isEmpty, let place = CookieJar.Place(of: request) else { return nil }
       return jar.header(for: place, at: Date())
     }
-  }
-}
-
-extension CurlLibrary {
-  /// Returns the time of a date in any form that servers write. Nil for another text.
-  static func date(_ text: String) -> Date? {
-    let seconds = unsafe curl_getdate(text, nil)
-    return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(max(seconds, 1)))
   }
 }

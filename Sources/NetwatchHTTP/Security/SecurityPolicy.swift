@@ -64,7 +64,7 @@ public struct SecurityPolicy: Sendable {
   ///     only pinned key because it was lost or stolen, it cannot be reached with this policy any more. Default: none.
   ///   - roots: The root certificates. In the mode `certificate`, the pins replace them. Default: those of the system.
   ///   - allowsInvalidCertificates: Whether self-signed and expired certificates are accepted, for a development server. A pin
-  ///     is still required if there is pinning. Default: false.
+  ///     is still required if there is pinning. In the mode `certificate` it has no effect, as in AFNetworking. Default: false.
   ///   - validatesDomainName: Whether the certificate must be for the name or address of the host. Default: true.
   ///   - revocationLists: The lists of revoked certificates. If there is any list, one must be from the authority that signed
   ///     the server's certificate, and it must be up to date. Otherwise the server is not trusted. Certificates of authorities
