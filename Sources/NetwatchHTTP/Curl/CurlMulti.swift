@@ -178,6 +178,9 @@ import NetwatchEventLoop
     namesToForget = []
   }
 
+  /// Takes note that libcurl has got the last part of a request's body, which it may send within the same call.
+  func gotWholeBody() { hasSent = !senders.isEmpty }
+
   // MARK: Events
 
   private func watch(_ socket: CInt, _ what: CInt, by easy: UInt) {

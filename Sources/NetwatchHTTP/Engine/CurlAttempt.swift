@@ -346,6 +346,7 @@ extension CurlAttempt: CurlDelegate {
     let supply = unsafe source.supply(UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)))
     guard case .bytes(let count) = supply else { return supply }
     hasSupplied = true
+    if count == 0 || count == left { curl.gotWholeBody() }
     if count > 0 {
       sent += Int64(count)
       transfer.sent(sent)
