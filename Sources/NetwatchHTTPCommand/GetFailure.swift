@@ -78,7 +78,11 @@ struct GetFailure: Error, Hashable, CustomStringConvertible {
     case .cannotDecodeContentData where error.operation == "print":
       return "this is no text, and would upset the terminal; name a file with --output"
     case .cannotDecodeContentData: return "what \(host) has sent is damaged: \(error.operation): \(error.message)"
-    default: return error.description
+    default:
+      // The user knows what was asked for.
+      var error = error
+      error.request = nil
+      return error.description
     }
   }
 }

@@ -522,8 +522,9 @@ extension CurlAttempt {
   /// Sets the cookies of the session and those of the request. To be called each time before the request is sent: an answer to an
   /// earlier one may have changed the session's.
   private func setCookies() {
-    let cookies = [curl.sharedCookies?.header(for: request)].compactMap(\.self) + ownCookies
-    easy.set(cookies: cookies.isEmpty ? nil : cookies.joined(separator: "; "))
+    let cookies = curl.sharedCookies?.header(for: request)
+    guard !ownCookies.isEmpty else { return easy.set(cookies: cookies) }
+    easy.set(cookies: ([cookies].compactMap(\.self) + ownCookies).joined(separator: "; "))
   }
 
   private func set(_ credential: HTTPCredential) {
