@@ -65,6 +65,8 @@ import Testing
     app.begin("it", "GET \(Self.held())")
     _ = try server.next("asked")
     app.begin("control", "suspend it")
+    // The session has suspended it when it answers this.
+    #expect(try app.request("GET http://10.1.0.2:8080/").outcome == "200 10.1.0.1")
     try networks.near.run("ip link set v0 down", "ip link set w0 down")
     #expect(try app.request("GET \(Self.url)").outcome == "the path to the server was lost")
     #expect(app.isRunning("it"))

@@ -4,7 +4,9 @@ import Glibc
 /// 2a02:9::/64, from whose addresses packets may come.
 enum RouterAdvertisement {
   static func send(from link: String, lifetime: UInt16) throws {
-    let descriptor = socket(AF_INET6, CInt(SOCK_RAW.rawValue), CInt(IPPROTO_ICMPV6))
+    // SOCK_RAW of socket(2), which the module Glibc has only beside others that include more of its headers.
+    let raw: CInt = 3
+    let descriptor = socket(AF_INET6, raw, CInt(IPPROTO_ICMPV6))
     let index = unsafe if_nametoindex(link)
     guard descriptor >= 0, index > 0 else { throw ProbeFailure("no socket or no link: \(errno)") }
     // Others are dropped: they could come from another network.

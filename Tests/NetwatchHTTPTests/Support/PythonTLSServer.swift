@@ -82,7 +82,13 @@ final class PythonTLSServer {
             yield kind, flags, stream, content
 
     def cut(tls):
-        os.close(tls.detach())
+        # Without a reset, which could overtake what was sent.
+        plain = socket.socket(fileno=tls.detach())
+        plain.settimeout(60)
+        plain.shutdown(socket.SHUT_WR)
+        while plain.recv(65536):
+            pass
+        plain.close()
 
 
     """
