@@ -27,7 +27,7 @@ package struct RouteQueries {
     switch query.kind {
     case .rules: return try rules(query.family)
     case .hostRoutes: return try hostRoutes(over: query.link, query.family)
-    case .way, .route, .lifetime:
+    case .way, .sourcedWay, .route, .lifetime:
       var request = try NetlinkRequest.lookUp(query)
       let answer = try lookUp(&request)
       guard !query.asksForRoute, case .hop(var hop) = answer else { return answer }

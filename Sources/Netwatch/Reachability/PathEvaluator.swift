@@ -348,7 +348,8 @@ extension PathEvaluator {
       )
     else { return outcome }
     // The kernel knows which of several sources it takes there.
-    guard let answer = trail.answer(to: query.over(next.interfaceIndex), answers) else { return .open }
+    let sourced = query.over(next.interfaceIndex).asking(.sourcedWay)
+    guard let answer = trail.answer(to: sourced, answers) else { return .open }
     if case .hop(let hop) = answer, hop.isSameWay(as: next), evaluate(hop, query.family).isReachable { next = hop }
     let other = evaluateSocket(next, query.family)
     trail.record(.answer(route, .hop(next)))

@@ -459,7 +459,7 @@ package struct ReachabilityMachine: Sendable {
       switch query.kind {
       case .hostRoutes: false
       case .rules: round.rules.contains(query.family)
-      case .way, .route, .lifetime: families.contains(query.family)
+      case .way, .sourcedWay, .route, .lifetime: families.contains(query.family)
       }
     }
   }

@@ -5,6 +5,8 @@ package struct RouteQuery: Hashable, Sendable {
     case way
     /// The route itself with all its next hops, not the single hop that a hash chooses.
     case route
+    /// The way of a packet over ``link``, for the source that the kernel takes there.
+    case sourcedWay
     /// The route itself again, for the time at which it ends.
     case lifetime
     /// The single addresses of the destination's family to which somebody has written a route over ``link``, by the link's router;
@@ -47,8 +49,8 @@ package struct RouteQuery: Hashable, Sendable {
   package var family: AddressFamily { destination.family }
 
   /// Whether the answer is the route itself and not the way of a packet. It is for a link too, because IPv4 would otherwise
-  /// answer "on the link" without any route.
-  package var asksForRoute: Bool { kind != .way || link != 0 }
+  /// answer "on the link" without any route. Such an answer has no source but that of the route.
+  package var asksForRoute: Bool { kind == .way ? link != 0 : kind != .sourcedWay }
 
   /// Feeds what tells most questions apart into a hasher.
   package func hash(into hasher: inout Hasher) {
