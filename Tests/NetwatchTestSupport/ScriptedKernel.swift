@@ -157,7 +157,9 @@ package struct ScriptedKernel {
     case .hostRoutes: return RouteRequest(family, .hostRoutes(query.link), to: RouteRequest.internet)
     case .way, .sourcedWay, .route, .lifetime: break
     }
-    var scope = query.kind == .way || query.kind == .sourcedWay ? RouteRequest.Scope.plain : query.kind == .route ? .allHops : .lifetime
+    var scope =
+      query.kind == .way || query.kind == .sourcedWay
+      ? RouteRequest.Scope.plain : query.kind == .route ? .allHops : .lifetime
     if let source = query.source {
       scope = .from(source)
     } else if query.mark != 0 {
