@@ -81,7 +81,6 @@ static inline void *_Nullable netwatch_curl_get_tls(CURL *_Nonnull easy) {
   curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info);
   return info ? info->internals : NULL;
 }
-/* To be freed with curl_slist_free_all. */
 static inline CURLMcode netwatch_curl_multi_set_long(CURLM *_Nonnull multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }

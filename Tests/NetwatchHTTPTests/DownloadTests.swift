@@ -75,12 +75,12 @@ import Testing
     #expect(try Data(contentsOf: folder.url("made")) == Self.content)
     try FileManager.default.createSymbolicLink(atPath: folder.file("loop"), withDestinationPath: "loop")
     _ = unsafe mkfifo(folder.file("pipe"), 0o600)
-    // Only root may make devices; every process finds this one.
     for (name, words) in [("loop", "Too many levels"), ("pipe", "it is a named pipe"), ("there", "it is a folder")] {
       let error = await #expect(throws: HTTPError.self) { try await download(to: folder.url(name)) }
       #expect(error?.kind == .fileFailed)
       #expect(error?.message.contains(words) == true, "\(error!)")
     }
+    // Only root may make devices; every process finds this one.
     let device = await #expect(throws: HTTPError.self) { try await download(to: URL(filePath: "/dev/null")) }
     #expect(device?.message.contains("it is a device") == true)
     #expect(names.sorted() == ["link", "loop", "made", "new", "pipe", "there"])

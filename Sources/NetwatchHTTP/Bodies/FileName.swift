@@ -52,9 +52,6 @@ struct FileName: Sendable {
     unsafe openat(folder.number, name, flags | O_CLOEXEC | O_NOFOLLOW, rights)
   }
 
-  /// Whether there is a file. If not, `errno` has the reason.
-  var exists: Bool { unsafe faccessat(folder.number, name, F_OK, 0) == 0 }
-
   /// What the name belongs to; a link is not followed. Nil if there is nothing, and `errno` has the reason.
   var status: stat? {
     var status = stat()
@@ -112,7 +109,7 @@ struct FileName: Sendable {
     }
     guard errno != EEXIST else { return false }
     // The file system has no hard links either: a file that appears at this moment would be replaced.
-    guard !target.exists else {
+    guard target.status == nil else {
       errno = EEXIST
       return false
     }
