@@ -25,8 +25,7 @@ let package = Package(
     .executable(name: "netwatch-log", targets: ["NetwatchLogCommand"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0")
   ],
   targets: [
     // C: headers, with a few inline functions for calls that Swift cannot make.
@@ -56,6 +55,8 @@ let package = Package(
     module("NetwatchIDNA", ["CLibIDN2"]),
     module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),
     module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
+    // The table of options: how they are read, and what helps, completions and manual pages say of them.
+    module("NetwatchOptions", ["Netwatch", "NetwatchEventLoop"]),
     module(
       "NetwatchHTTP",
       [
@@ -69,12 +70,13 @@ let package = Package(
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
     // Where lines come from, for the command and for libnetwatch.
     module(
-      "NetwatchLines", ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream"]),
+      "NetwatchLines",
+      ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchOptions", "NetwatchResolver", "NetwatchStream"]),
     module(
       "NetwatchCLI",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchResolver", "NetwatchStream",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchOptions", "NetwatchResolver",
+        "NetwatchStream",
       ]),
     .executableTarget(
       name: "NetwatchCommand", dependencies: ["NetwatchCLI", "NetwatchEventLoop"], swiftSettings: settings),
@@ -82,9 +84,8 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchStream", "CLibCurl", "CLinux",
+        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchOptions", "NetwatchStream", "CLibCurl", "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
 
@@ -93,16 +94,14 @@ let package = Package(
     // Apart, because --follow shall not map SQLite.
     .executableTarget(
       name: "NetwatchLogCommand",
-      dependencies: [
-        "Netwatch", "NetwatchEventLoop", "NetwatchLog",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-      ],
+      dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchLog", "NetwatchOptions"],
       swiftSettings: settings),
 
     .target(
       name: "NetwatchTestSupport", dependencies: ["Netwatch", "NetwatchEventLoop"], path: "Tests/NetwatchTestSupport",
       swiftSettings: settings),
     tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
+    tests("NetwatchOptionsTests", ["NetwatchOptions", "Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "Netwatch", "NetwatchTestSupport"]),
     tests(
       "NetwatchNetlinkTests",
@@ -119,7 +118,8 @@ let package = Package(
     tests(
       "NetwatchLinesTests", ["NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
-      "NetwatchCLITests", ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"],
+      "NetwatchCLITests",
+      ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchOptions", "NetwatchStream", "NetwatchTestSupport"],
       exclude: ["Golden"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP"]),

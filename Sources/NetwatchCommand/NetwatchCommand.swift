@@ -6,6 +6,6 @@ import NetwatchEventLoop
 enum NetwatchCommand {
   static func main() {
     SignalSource.prepareProgram()
-    NetwatchTool.start([String].ofCommandLine())
+    NetwatchProgram.run([String].ofCommandLine())
   }
 }

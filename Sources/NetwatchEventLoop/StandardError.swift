@@ -13,16 +13,6 @@ package enum StandardError {
     text.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }
 
-  /// Makes the process end with status 2 and a sentence if a text such as a help, which waits in a buffer until the end, cannot be
-  /// written to standard output. A reader that has gone is not an error.
-  package static func tellOfLostOutput() {
-    atexit {
-      guard fflush(nil) != 0, errno != EPIPE else { return }
-      StandardError.tell("cannot write to standard output: \(SystemError.last("write").message)")
-      _exit(2)
-    }
-  }
-
   /// Opens `/dev/null` as standard error if that is closed. Otherwise the next file would get its number, and messages would be
   /// written to that file.
   package static func keepPlace() {

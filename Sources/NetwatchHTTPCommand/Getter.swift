@@ -4,6 +4,7 @@ import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
+import NetwatchOptions
 import NetwatchStream
 
 /// One run of `get`. The main thread's loop handles the signals and the progress, and the session's own thread handles the
@@ -12,7 +13,7 @@ final class Getter {
   private static let longestPause = Duration.seconds(60)
   private static let longestGoodbye = Duration.milliseconds(500)
 
-  private let options: GetCommand
+  private let options: GetOptions
   private let address: WebAddress
   /// The name of the file in messages.
   private let name: String
@@ -30,13 +31,13 @@ final class Getter {
   private var started = Duration.zero
 
   /// - Throws: A `PlainError` if the URL is wrong, a `GetFailure` if the file cannot be written, or a `SystemError`.
-  init(_ options: GetCommand) throws {
+  init(_ options: GetOptions) throws {
     self.options = options
     address = try WebAddress(options.url)
     let path = options.output ?? address.fileName ?? "-"
     destination = try Destination(path)
     name = path == "-" ? "standard output" : path
-    display = ProgressDisplay(isQuiet: options.quiet, sharesTerminal: destination.isTerminal)
+    display = ProgressDisplay(isQuiet: options.isQuiet, sharesTerminal: destination.isTerminal)
     loop = try EventLoop()
   }
 
@@ -48,7 +49,7 @@ final class Getter {
     let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)
     var configuration = HTTPSessionConfiguration()
-    configuration.pathLossGrace = .seconds(options.pathLossGrace)
+    configuration.pathLossGrace = options.pathLossGrace
     session = try HTTPSessionManager(
       configuration: configuration, policy: try policy(), observer: indicator, path: KernelPath())
     started = KernelClock.monotonic.now
@@ -113,7 +114,7 @@ final class Getter {
       switch destination {
       case .file(let url):
         let download = session.resumableDownload(
-          request, to: url, replacesExisting: options.force, options: taskOptions
+          request, to: url, replacesExisting: options.replacesFile, options: taskOptions
         ) { result in
           if case .failure(let error) = result { ended(error) } else { ended(nil) }
         }
@@ -137,7 +138,7 @@ final class Getter {
     let failure = GetFailure(error, address, name, pins: !options.pins.isEmpty)
     let kept = retrieval?.kept
     let mayGoOn = kept != nil || retrieval.map { $0.amount.received == 0 || !($0 is StreamCopy) } ?? true
-    guard failure.mayPass, mayGoOn, tries <= options.retry else {
+    guard failure.mayPass, mayGoOn, tries <= options.retries else {
       let advice = kept.map { "; \($0.asBytes) are kept, and the same command goes on from there" } ?? ""
       StandardError.tell(failure.description.harmless + advice)
       return finish(.exited(1))

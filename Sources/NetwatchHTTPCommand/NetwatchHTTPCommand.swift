@@ -1,20 +1,22 @@
-import ArgumentParser
 import NetwatchEventLoop
+import NetwatchOptions
 
 /// `netwatch-http`: the parts of netwatch that need libcurl, in a separate program, so that netwatch itself does not load it.
 @main
-struct NetwatchHTTPCommand: ParsableCommand {
-  // Users only know this program as `netwatch get`, so help and errors use that name.
-  static let configuration = CommandConfiguration(
-    commandName: "netwatch", abstract: "Makes HTTP requests for netwatch.", shouldDisplay: false,
-    subcommands: [
-      GetCommand.self, ProbeCommand.self,
-    ])
-
+enum NetwatchHTTPCommand {
   static func main() {
     SignalSource.prepareProgram()
-    StandardError.tellOfLostOutput()
-    // The help already has every option.
-    main([String].ofCommandLine().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())
+    let words = [String].ofCommandLine()
+    switch words.first {
+    case Command.get.rawValue:
+      Program.run(Array(words.dropFirst()), GetOptions.options, for: .get, changing: GetOptions()) { line in
+        try GetCommand(line.values).run()
+      }
+    case Command.probe.rawValue:
+      Program.run(Array(words.dropFirst()), ProbeCommand.options, for: .probe, changing: ProbeCommand()) { line in
+        try line.values.run()
+      }
+    default: Program.refuse("netwatch-http", insteadOf: .get)
+    }
   }
 }

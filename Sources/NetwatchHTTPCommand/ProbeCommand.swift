@@ -1,33 +1,40 @@
-import ArgumentParser
 import CLinux
 import Glibc
 import Netwatch
+import NetwatchEventLoop
+import NetwatchOptions
 
 /// `netwatch-http probe`: tests once whether the internet is reachable, for `--probe`.
-struct ProbeCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "probe",
-    abstract: "Print what a probe of the internet finds: full, portal, none or unknown; and where the portal is.")
+struct ProbeCommand {
+  private var url = ""
+  private var interface: String?
+  private var timeout = Duration.seconds(10)
+  private var expectation: String?
+  private var userAgent = "netwatch"
 
-  @Option(help: "Go out over this link.")
-  var interface: String?
+  static let options = Option<ProbeCommand>.table {
+    Option.operand("url", of: [.probe], help: "The server to ask.", by: { url throws(PlainError) in url }) {
+      $0.url = $1
+    }
+    .required()
+    Option.text("--interface", value: "name", of: [.probe], help: "Go out over this interface.") { $0.interface = $1 }
+    Option.seconds("--timeout", of: [.probe], help: "Give up after this time.") { $0.timeout = $1 }
+      .standard("10")
+    Option.text(
+      "--expect", value: "text", of: [.probe], help: "Expect status 200 with a body that begins with this text."
+    ) {
+      $0.expectation = $1
+    }
+    Option.text("--user-agent", value: "text", of: [.probe], help: "Tell the server that this program asks.") {
+      $0.userAgent = $1
+    }
+    .standard("netwatch")
+  }
 
-  @Option(help: "Give up after this many seconds.")
-  var timeout = 10.0
-
-  @Option(help: "What a 200 has to begin with.")
-  var expect: String?
-
-  @Option(help: "What the server is told of us.")
-  var userAgent = "netwatch"
-
-  @Argument(help: "Whom to ask.")
-  var url: String
-
-  func run() throws {
+  func run() throws -> ProcessEnding {
     Self.dieWithParent()
-    let request = try ProbeRequest(url, expecting: expect)
-    request.set(timeout: timeout, userAgent: userAgent, interface: interface)
+    let request = try ProbeRequest(url, expecting: expectation)
+    request.set(timeout: timeout / .seconds(1), userAgent: userAgent, interface: interface)
     let finding = try request.perform()
     var line = "\(finding.access.rawValue) (\(finding.words))\n"
     if let portal = request.portal { line += "\(portal)\n" }

@@ -1,55 +1,35 @@
-import ArgumentParser
 import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
+import NetwatchOptions
 
 /// `netwatch log`: prints the contents of the log.
-struct LogCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Print the changes in the log, or the outages.",
-    discussion: """
-      netwatch --follow --log and netwatch serve --log write the log.
+struct LogCommand {
+  let options: LogOptions
 
-      Exit status: 0 done, 2 there is no log or it cannot be read, 64 wrong usage.
-      """)
-
-  @OptionGroup var selection: LogSelection
-
-  @Flag(help: "Print the outages instead of the changes.")
-  var outages = false
-
-  @Flag(help: "Print JSON lines.")
-  var json = false
-
-  @Flag(help: "Print CSV; the first line has the names of the columns.")
-  var csv = false
-
-  mutating func validate() throws {
-    if json, csv { throw ValidationError("--json and --csv contradict each other; give one.") }
-  }
-
-  func run() throws {
-    try reporting {
-      let contents = try selection.contents()
-      let start = selection.start()
-      let records = LogRecords()
-      if json {
-        try outages
-          ? print(contents.history.since(start).outages, records.json)
-          : print(contents.entries(since: start), records.json)
-      } else if csv {
-        try Output.write((outages ? LogRecords.outageColumns : LogRecords.entryColumns) + "\n")
-        try outages
-          ? print(contents.history.since(start).outages, records.csv)
-          : print(contents.entries(since: start), records.csv)
-      } else {
-        let text = LogText(isUnicode: Output.isUnicode)
-        let history = contents.history.since(start)
-        try outages ? print(history.outages, text.line) : print(contents.entries(since: start), text.line)
-        try Output.write(text.summary(history) + "\n")
-      }
+  func run() throws -> ProcessEnding {
+    if options.isJSON, options.isCSV { throw UsageError("--json and --csv contradict each other; give one.") }
+    let selection = try LogSelection(options)
+    let contents = try selection.contents()
+    let start = selection.start()
+    let records = LogRecords()
+    if options.isJSON {
+      try options.showsOutages
+        ? print(contents.history.since(start).outages, records.json)
+        : print(contents.entries(since: start), records.json)
+    } else if options.isCSV {
+      try Output.write((options.showsOutages ? LogRecords.outageColumns : LogRecords.entryColumns) + "\n")
+      try options.showsOutages
+        ? print(contents.history.since(start).outages, records.csv)
+        : print(contents.entries(since: start), records.csv)
+    } else {
+      let text = LogText(isUnicode: Output.isUnicode)
+      let history = contents.history.since(start)
+      try options.showsOutages ? print(history.outages, text.line) : print(contents.entries(since: start), text.line)
+      try Output.write(text.summary(history) + "\n")
     }
+    return .exited(0)
   }
 
   /// Prints a line for each value, some hundred lines in each write.

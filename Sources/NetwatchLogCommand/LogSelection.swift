@@ -1,36 +1,31 @@
-import ArgumentParser
 import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
+import NetwatchOptions
 
-/// The options that select the log, and the time from which on it is read.
-struct LogSelection: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "Start this long ago, such as 90m, 12h, 7d or 4w, or at a date such as 2026-11-24.", valueName: "when"))
-  var since: String?
+/// The log that options select, and the time from which on it is read.
+struct LogSelection {
+  private let options: LogOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "Read this log. Default: your own log, otherwise that of the system service.", valueName: "path"),
-    completion: .file())
-  var file: String?
-
-  mutating func validate() throws {
-    if let since, Self.moment(since, now: LogMoment.now.wall) == nil {
-      throw ValidationError(
+  /// - Throws: A `UsageError` if `--since` is not a time.
+  init(_ options: LogOptions) throws(UsageError) {
+    self.options = options
+    if let since = options.since, Self.moment(since, now: LogMoment.now.wall) == nil {
+      throw UsageError(
         "--since needs a number with s, m, h, d or w behind it, such as 7d, or a date such as 2026-11-24.")
     }
   }
 
   func contents() throws -> LogContents {
-    try LogContents(reading: file.map { LogPlace(path: $0) } ?? .forReading())
+    try LogContents(reading: options.file.map { LogPlace(path: $0) } ?? .forReading())
   }
 
   /// Returns the time from which on the log is printed, in microseconds since 1970.
+  ///
+  /// - Parameter standard: The value of `--since` if it is not given. Default: nil, the beginning of the log.
   func start(default standard: String? = nil) -> Int64 {
-    (since ?? standard).flatMap { Self.moment($0, now: LogMoment.now.wall) } ?? 0
+    (options.since ?? standard).flatMap { Self.moment($0, now: LogMoment.now.wall) } ?? 0
   }
 
   /// Parses a date, or a number with a unit. Nil if the text is neither.

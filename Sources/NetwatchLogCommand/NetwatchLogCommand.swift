@@ -1,18 +1,25 @@
-import ArgumentParser
 import NetwatchEventLoop
+import NetwatchOptions
 
 /// `netwatch-log`: the commands that need SQLite, in a separate program, so that netwatch itself does not load SQLite.
 @main
-struct NetwatchLogCommand: ParsableCommand {
-  // Users know the commands as `netwatch log` and `netwatch report`, so help and errors use that name.
-  static let configuration = CommandConfiguration(
-    commandName: "netwatch", abstract: "Writes and reads the log of netwatch.", shouldDisplay: false,
-    subcommands: [LogCommand.self, ReportCommand.self, WriteCommand.self])
-
+enum NetwatchLogCommand {
   static func main() {
     SignalSource.prepareProgram()
-    StandardError.tellOfLostOutput()
-    // The help already contains every option.
-    main([String].ofCommandLine().map { $0 == "--help-all" ? "--help" : $0 }.joiningNegativeValues())
+    let words = [String].ofCommandLine()
+    let rest = Array(words.dropFirst())
+    switch words.first {
+    case Command.log.rawValue:
+      Program.run(rest, LogOptions.options, for: .log, changing: LogOptions()) {
+        try LogCommand(options: $0.values).run()
+      }
+    case Command.report.rawValue:
+      Program.run(rest, LogOptions.options, for: .report, changing: LogOptions()) {
+        try ReportCommand(options: $0.values).run()
+      }
+    case Command.write.rawValue:
+      Program.run(rest, WriteCommand.options, for: .write, changing: WriteCommand()) { try $0.values.run() }
+    default: Program.refuse("netwatch-log", insteadOf: .log)
+    }
   }
 }

@@ -1,4 +1,3 @@
-import ArgumentParser
 import Glibc
 import Netwatch
 import NetwatchEventLoop
@@ -16,17 +15,5 @@ enum Output {
   static func write(_ text: String) throws(SystemError) {
     let bytes = [UInt8](text.utf8)
     try unsafe FileDescriptor.writeAll(bytes.span.bytes, to: STDOUT_FILENO)
-  }
-}
-
-/// Runs the work of a command. An error is reported on standard error, and the exit status becomes 2.
-func reporting(_ body: () throws -> Void) throws {
-  StandardError.keepPlace()
-  do {
-    try body()
-  } catch {
-    guard error is PlainError || error is SystemError else { throw error }
-    StandardError.tell("\(error)".harmless)
-    throw ExitCode(2)
   }
 }

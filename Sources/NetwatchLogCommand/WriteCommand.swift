@@ -1,30 +1,26 @@
-import ArgumentParser
 import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
+import NetwatchOptions
 
 /// `netwatch-log write`: stores the lines that netwatch writes to its standard input.
-struct WriteCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "write", abstract: "Store lines of the stream from standard input in the log.", shouldDisplay: false)
+struct WriteCommand {
+  private var folder: String?
+  private var sizeLimit = LogStore.sizeLimit
 
-  @Option(help: ArgumentHelp("The folder of the log.", valueName: "folder"))
-  var folder: String?
+  static let options = Option<WriteCommand>.table {
+    Option.text("--folder", value: "folder", of: [.write], help: "The folder of the log.") { $0.folder = $1 }
+    Option.number(
+      "--size-limit", value: "bytes", in: 1...Int.max, of: [.write], help: "The most that the log may take on the disk."
+    ) { $0.sizeLimit = Int64($1) }
+  }
 
-  @Option(help: ArgumentHelp("The most that the log may take on the disk, in bytes.", valueName: "bytes"))
-  var sizeLimit = LogStore.sizeLimit
-
-  func run() throws {
-    StandardError.keepPlace()
+  func run() throws -> ProcessEnding {
     // The names of networks reveal where somebody was, so no other user may read the files.
     umask(0o077)
-    do {
-      let place = try folder.map { LogPlace(folder: $0) } ?? LogPlace.standard()
-      try LogWriter(place, sizeLimit: sizeLimit).run()
-    } catch {
-      StandardError.tell("\(error)".harmless)
-      throw ExitCode(2)
-    }
+    let place = try folder.map { LogPlace(folder: $0) } ?? LogPlace.standard()
+    try LogWriter(place, sizeLimit: sizeLimit).run()
+    return .exited(0)
   }
 }

@@ -175,7 +175,7 @@ import Testing
     ]
     // Each with words that end the command before it does anything.
     let refused: [[String]] = [
-      ["run", "--", "true"], ["snippet", "lunch"], ["replay", "/dev/null/x"], ["test-hook", "/dev/null/x"],
+      ["run", "--", "true"], ["snippet", "tmux"], ["replay", "/dev/null/x"], ["test-hook", "/dev/null/x"],
     ]
     let others: [(command: [String], options: Set<String>)] = [
       (

@@ -120,7 +120,7 @@ import Testing
   @Test(arguments: [
     (["--folow"], "--follow"), (["help", "nosuch"], "There is no command 'nosuch'."),
     (["help", "statu"], "Did you mean 'status'?"),
-    (["wait", "--for", "foo"], "The value 'foo' is invalid for '--for':"),
+    (["wait", "--for", "foo"], "The value 'foo' is invalid for '--for <condition>':"),
     (["status", "--hold", "3"], "--hold belongs to --follow; use netwatch -f."),
     (["--format", "wayber", "-f"], "did you mean waybar?"),
     (["--count", "0", "-f"], "1 or more"),

@@ -351,9 +351,9 @@ import Testing
   @Test func `options that do nothing are refused`() throws {
     for (arguments, sentence) in [
       (["--hooks", "x"], "--hooks belongs to --follow; use netwatch -f."),
-      (["status", "--hooks", "x"], "status does nothing with --hooks; leave it out."),
+      (["status", "--hooks", "x"], "--hooks belongs to --follow; use netwatch -f."),
       (["-f", "--exec-timeout", "1"], "--exec-timeout belongs to --exec and --hooks; add one of them."),
-      (["-f", "--hooks", ""], "--hooks needs a folder."),
+      (["-f", "--hooks", ""], "write the path of a folder."),
       (["test-hook", "x", "--ssid", "n", "--status", "wwan"], "--ssid works only with --status wifi"),
       (["test-hook", "x", "--ssid", String(repeating: "x", count: 33)], "--ssid takes at most 32 bytes."),
     ] {

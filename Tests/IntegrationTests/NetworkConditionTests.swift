@@ -178,7 +178,7 @@ import Testing
 
   @Test(arguments: [
     (["--for", "wifi"], "--for belongs to --check; add --check."),
-    (["-f", "--for", "wifi"], "--for belongs to --check and wait; leave out --follow."),
+    (["-f", "--for", "wifi"], "--for belongs to status and wait; leave out --follow."),
     (["-f", "--network-id"], "--network-id belongs to status; leave out --follow."),
     (["--check", "--for", "unmeterd"], "did you mean unmetered?"),
     (["wait", "--for", "lunch=1"], "not-vpn"), (["wait", "--for", "ssid="], "1 to 32 bytes"),

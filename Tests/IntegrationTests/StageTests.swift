@@ -278,8 +278,9 @@ extension NetworkNamespace {
 
   @Test(arguments: [
     (["--check", "--for", "stage=internet"], "stage=internet needs an answer from a server; add --probe."),
-    (["--nudge"], "--nudge belongs to --follow with --stages; use netwatch -f --stages."),
-    (["--stages", "--nudge"], "--nudge belongs to --follow with --stages; use netwatch -f."),
+    (["--nudge"], "--nudge belongs to --follow; use netwatch -f."),
+    (["--stages", "--nudge"], "--nudge belongs to --follow; use netwatch -f."),
+    (["-f", "--nudge"], "--nudge belongs to --stages; add --stages."),
     (["-f", "--stages", "--record", "/tmp/x"], "--record does not hold which stage fails; leave out --stages."),
     (["wait", "--stages"], "wait does nothing with --stages; leave it out."),
     (["open"], "open needs a URL to ask; add --probe URL."),

@@ -203,11 +203,11 @@ import Testing
     (["top", "--interfaces"], "top does nothing with --interfaces; leave it out."),
     (["top", "--traffic"], "top does nothing with --traffic; leave it out."),
     (["top", "--format", "waybar"], "top is too long for a bar; give --format text or --format json."),
-    (["top", "--sort", "size"], "Please provide one of 'all', 'received', 'sent', 'connections' or 'name'."),
+    (["top", "--sort", "size"], "the possible values are all, received, sent, connections, name."),
     (["top", "--units", "nibbles"], "the possible values are bits, bytes."),
     (["top", "--json", "--sort", "name"], "--sort belongs to text; give --format text."),
     (["top", "--once", "--units", "bytes"], "--units belongs to text; give --format text."),
-    (["status", "--units", "bytes"], "status does nothing with --units; leave it out."),
+    (["status", "--units", "bytes"], "--units belongs to --follow; use netwatch -f."),
     (["top", "--json", "--format", "text"], "--json and --format text contradict each other; give one."),
   ])
   func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {

@@ -273,7 +273,7 @@ struct LineTraffic: Equatable {
     (["-f", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),
     (["snippet", "waybar", "--units", "bytes"], "--units belongs to --traffic; add --traffic."),
     (["snippet", "conky", "--traffic"], "conky asks for one line at a time, which has no rate; leave out --traffic."),
-    (["status", "--traffic"], "status does nothing with --traffic; leave it out."),
+    (["status", "--traffic"], "--traffic belongs to --follow; use netwatch -f."),
     (["-f", "--traffic", "--traffic-interval", "0.01"], "--traffic-interval needs 0.1 or more."),
   ])
   func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {

@@ -6,7 +6,7 @@ import Testing
 /// What libnetwatch's callers write for options.
 @Suite struct OptionWordTests {
   @Test func `no options are the defaults`() throws {
-    let options = try LineSource.Options([])
+    let options = try LineSource.Options(libraryOptions: [])
     #expect(options.configuration.target == .internet)
     #expect(options.configuration.hold == .zero)
     #expect(options.configuration.ignoresInterface == nil)
@@ -16,9 +16,10 @@ import Testing
   }
 
   @Test func `each option is what it is on the command line`() throws {
-    let options = try LineSource.Options([
+    let options = try LineSource.Options(libraryOptions: [
       "target=192.0.2.1", "interface=enp*", "interface=wl?", "ignore=docker0", "wwan=ppp*", "tunnel=ppp9", "hold=2.5",
-      "link-local", "interfaces=yes", "activity=tcp,udp", "activity-ignore=443", "activity-ignore=10.0.0.0/8",
+      "link-local", "interfaces=yes", "expensive=Train*", "not-expensive=Train 2", "activity=tcp,udp",
+      "activity-ignore=443", "activity-ignore=10.0.0.0/8",
       "activity-interval=0.1", "activity-patience=12",
     ])
     let configuration = options.configuration
@@ -29,6 +30,8 @@ import Testing
     #expect(configuration.ignoresInterface?("docker0") == true)
     #expect(configuration.isModem?("ppp0") == true)
     #expect(configuration.isTunnel?("ppp9") == true)
+    #expect(configuration.isExpensive?("wl0", SSID("Train 1".utf8)) == true)
+    #expect(configuration.isExpensive?("wl0", SSID("Train 2".utf8)) == false)
     #expect(configuration.hold == .seconds(2.5))
     #expect(configuration.allowsLinkLocalIPv4)
     #expect(configuration.publishesInterfaceChanges)
@@ -41,10 +44,10 @@ import Testing
 
   @Test func `a flag is on or off`() throws {
     for word in ["no-service", "no-service=yes", "no-service=1", "no-service=true"] {
-      #expect(try LineSource.Options([word]).service == .nothing)
+      #expect(try LineSource.Options(libraryOptions: [word]).service == .nothing)
     }
     for word in ["no-service=no", "no-service=0", "no-service=false"] {
-      #expect(try LineSource.Options([word]).service == .everything)
+      #expect(try LineSource.Options(libraryOptions: [word]).service == .everything)
     }
   }
 
@@ -52,8 +55,8 @@ import Testing
     "target=192.0.2.1", "interface=e*", "hold=1", "link-local", "interfaces", "wwan=x", "tunnel=x", "ignore=x",
   ])
   func `a service judges only as it would by itself`(_ word: String) throws {
-    #expect(try LineSource.Options([word]).service == .activity)
-    #expect(try LineSource.Options([word, "no-service"]).service == .nothing)
+    #expect(try LineSource.Options(libraryOptions: [word]).service == .activity)
+    #expect(try LineSource.Options(libraryOptions: [word, "no-service"]).service == .nothing)
   }
 
   @Test(arguments: [
@@ -64,13 +67,15 @@ import Testing
     ("hold=-1", "hold: '-1' is not a number of seconds, 0 or more; write 2 or 0.5."),
     ("hold=1e300", "hold: '1e300' is not a number of seconds, 0 or more; write 2 or 0.5."),
     ("interfaces=perhaps", "interfaces is yes or no."),
-    ("activity=all,none", "activity needs requests, tcp, udp, all, or several of them such as tcp,udp."),
+    ("activity=all,none", "activity: write requests, tcp, udp, all, or several of them such as tcp,udp."),
     ("activity-interval=0.1", "activity-interval is about TCP connections; add activity tcp."),
+    ("activity-interval=0.01", "activity-interval needs 0.02 or more."),
+    ("activity-patience=0", "activity-patience needs a number above 0."),
     ("activity-ignore=0", "activity-ignore: '0' is no port; write a number from 1 to 65535."),
   ])
   func `what makes no sense is told in a sentence`(_ word: String, _ sentence: String) {
     do {
-      _ = try LineSource.Options(["hold=1", word])
+      _ = try LineSource.Options(libraryOptions: ["hold=1", word])
       Issue.record("\(word) is taken")
     } catch {
       #expect(error.description == sentence)

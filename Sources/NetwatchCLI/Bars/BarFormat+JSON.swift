@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchOptions
 
 // The formats of bars that read blocks in JSON.
 

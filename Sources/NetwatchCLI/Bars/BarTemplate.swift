@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchOptions
 
 /// A template for the text of a bar: text with fields, such as `{icon} {ssid|interface}{ vpn}`.
 struct BarTemplate: Hashable {

@@ -1,38 +1,20 @@
-import ArgumentParser
 import Netwatch
+import NetwatchEventLoop
 import NetwatchNetlink
 
 /// `netwatch replay`: prints the lines of a recording.
-struct ReplayCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "replay", abstract: "Print the lines that a recording leads to.",
-    discussion: """
-      'netwatch --follow --record FILE' makes a recording. replay asks neither the kernel nor a service, and does not wait \
-      between lines. It stops with exit status 2 where the file is damaged, or where this netwatch would ask the kernel something \
-      that the recording does not contain.
-      """)
+struct ReplayCommand {
+  let options: ParsedOptions
 
-  @ParentCommand var root: NetwatchTool
-
-  @OptionGroup var output: OutputOptions
-  @OptionGroup var details: DetailOptions
-
-  @Argument(help: "The file that --record has written.", completion: .file())
-  var file: String
-
-  mutating func validate() throws {
-    try root.refuseOptions(of: Self.self, but: [OutputOptions.self, DetailOptions.self])
-  }
-
-  func run() throws {
-    try PlainError.reporting {
-      let player = TracePlayer(try TraceReader(opening: file))
-      let recorded = try NetwatchTool.recorded(in: file, player.settings)
-      var options = try recorded.lineOptions
-      options.input = .replayed(player)
-      options.player = player
-      let renderer = try output.makeRenderer(saysWhy: details.verbose, showsTraffic: recorded.traffic.traffic)
-      try Follower(options, renderer: renderer, count: recorded.count).run()
-    }
+  func run() throws -> ProcessEnding {
+    let player = TracePlayer(try TraceReader(opening: options.file))
+    let recorded = try FollowCommand.recorded(in: options.file, player.settings)
+    var lines = recorded.lineOptions
+    lines.input = .replayed(player)
+    lines.player = player
+    let renderer = try options.output.makeRenderer(
+      saysWhy: options.isVerbose, showsTraffic: recorded.options.traffic)
+    try Follower(lines, renderer: renderer, count: recorded.options.count).run()
+    return .exited(0)
   }
 }

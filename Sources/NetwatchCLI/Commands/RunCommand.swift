@@ -1,48 +1,19 @@
-import ArgumentParser
 import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
 /// `netwatch run`: runs a command and counts it as one request.
-struct RunCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "run", abstract: "Run a command and count it as one request while it runs.",
-    discussion: """
-      Bars that use the service show the activity while the command runs. Without a service, the command runs all the same. \
-      netwatch passes signals to the command and exits with its exit status; 126 and 127 mean the same as in a shell.
-      """)
-
+struct RunCommand {
   /// The signals that netwatch passes to the command.
   private static let handedOn =
     [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGCONT] + SignalSource.userDefined
 
-  @ParentCommand var root: NetwatchTool
-
-  @Option(
-    help: ArgumentHelp(
-      "Name the request, for netwatch -v. Only you can see the name, and root if the service runs for the "
-        + "whole machine. Default: the name of the command.", valueName: "text"))
-  var label: String?
-
-  @Argument(
-    parsing: .postTerminator, help: ArgumentHelp("The command and its arguments, after --.", valueName: "command"))
-  var command: [String]
-
-  mutating func validate() throws {
-    try root.refuseOptions(of: Self.self)
-    if command.isEmpty {
-      throw ValidationError("Give a command after --, such as: netwatch run -- rsync -a here there:")
-    }
-    if let label, label.utf8.count > 256 { throw ValidationError("--label takes at most 256 bytes.") }
-  }
-
-  func run() throws {
-    throw ExitCode(try PlainError.reporting { try runWithLease() }.imitate())
-  }
+  let options: ParsedOptions
 
   /// Runs the command and counts it as a request. The command shares netwatch's terminal, standard input and process group.
-  private func runWithLease() throws -> ProcessEnding {
+  func run() throws -> ProcessEnding {
+    let command = options.command
     let loop = try EventLoop()
     let mask = ChildProcess.signalMask
     var process: pid_t?
@@ -59,7 +30,7 @@ struct RunCommand: ParsableCommand {
     }
     let link = ServiceLink(on: loop)
     link.start()
-    link.requests = [1: label ?? command[0]]
+    link.requests = [1: options.label ?? command[0]]
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):
@@ -78,7 +49,7 @@ struct RunCommand: ParsableCommand {
     ChildProcess.prepare(&attributes, mask: mask)
     var process = pid_t()
     // The bytes of the arguments are passed unchanged, because the name of a file does not have to be text.
-    let arguments = unsafe CommandLine.unsafeArgv + (Int(CommandLine.argc) - command.count)
+    let arguments = unsafe CommandLine.unsafeArgv + (Int(CommandLine.argc) - options.command.count)
     guard let program = unsafe arguments[0] else {
       return .failure(SystemError(operation: "posix_spawn", code: ENOENT))
     }

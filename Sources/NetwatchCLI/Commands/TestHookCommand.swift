@@ -1,45 +1,16 @@
-import ArgumentParser
 import Glibc
 import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
 
 /// `netwatch test-hook`: runs a hook once for an example of a line.
-struct TestHookCommand: ParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "test-hook", abstract: "Run a hook once with an example of a change.",
-    discussion: """
-      The file is checked and run as by --hooks, whatever its name is, but its output goes to standard output. Its exit status \
-      is printed on standard error and becomes that of netwatch; 2 if the file cannot run.
-      """)
+struct TestHookCommand {
+  let options: ParsedOptions
 
-  @ParentCommand var root: NetwatchTool
-
-  @Argument(help: ArgumentHelp("The file to run.", valueName: "file"), completion: .file())
-  var file: String
-
-  @Option(
-    help: ArgumentHelp(
-      "Use this status in the example: \(ReachabilityStatus.allCases.map(\.rawValue).joined(separator: ", ")). Default: wifi.",
-      valueName: "status"),
-    completion: .list(ReachabilityStatus.allCases.map(\.rawValue)), transform: ReachabilityStatus.choice)
-  var status = ReachabilityStatus.wifi
-
-  @Option(
-    help: ArgumentHelp(
-      "Use this name for the WiFi network in the example, at most 32 bytes. Default: Example.", valueName: "name")
-  )
-  var ssid: String?
-
-  mutating func validate() throws {
-    try root.refuseOptions(of: Self.self)
-    guard ssid != nil else { return }
-    if status != .wifi { throw ValidationError("--ssid works only with --status wifi; leave out --ssid or --status.") }
-    if name == nil { throw ValidationError("--ssid takes at most \(SSID.capacity) bytes.") }
-  }
-
-  /// The name for the network of the example; nil if it is too long.
-  private var name: SSID? {
+  /// Returns the name for the network of the example; nil if it is too long.
+  ///
+  /// - Parameter ssid: The value of `--ssid`; nil for the standard name.
+  static func name(_ ssid: String?) -> SSID? {
     guard let ssid else { return SSID("Example".utf8) }
     // A name does not have to be text. In `ssid`, bytes that are not UTF-8 are already replaced by others.
     let words = (0..<Int(CommandLine.argc)).compactMap { place in
@@ -52,25 +23,23 @@ struct TestHookCommand: ParsableCommand {
     return SSID((separate + joined).last { String(decoding: $0, as: UTF8.self) == ssid } ?? Array(ssid.utf8))
   }
 
-  func run() throws {
-    let ending = try PlainError.reporting { () -> ProcessEnding? in
-      let file = try HookFile(file)
-      let before = EventRecord.example(status == .notReachable ? .wifi : .notReachable)
-      let loop = try EventLoop()
-      let hooks = try HookRunner(
-        HookSettings(), after: HookVariables(before), output: STDOUT_FILENO, reportsFailures: false, on: loop)
-      hooks.run(file, for: .example(status, ssid: name))
-      try hooks.finish()
-      return hooks.ending
-    }
-    switch ending {
+  func run() throws -> ProcessEnding {
+    let (path, status) = (options.file, options.exampleStatus)
+    let file = try HookFile(path)
+    let before = EventRecord.example(status == .notReachable ? .wifi : .notReachable)
+    let loop = try EventLoop()
+    let hooks = try HookRunner(
+      HookSettings(), after: HookVariables(before), output: STDOUT_FILENO, reportsFailures: false, on: loop)
+    hooks.run(file, for: .example(status, ssid: Self.name(options.ssid)))
+    try hooks.finish()
+    switch hooks.ending {
     case .exited(let status):
-      StandardError.tell("'\(file)' has ended with exit status \(status)".harmless)
-      throw ExitCode(status)
+      StandardError.tell("'\(path)' has ended with exit status \(status)".harmless)
+      return .exited(status)
     case .killed(let signal):
-      StandardError.tell("'\(file)' was ended by signal \(signal)".harmless)
-      throw ExitCode(128 + signal)
-    case nil: throw ExitCode(2)
+      StandardError.tell("'\(path)' was ended by signal \(signal)".harmless)
+      return .exited(128 + signal)
+    case nil: return .exited(2)
     }
   }
 }

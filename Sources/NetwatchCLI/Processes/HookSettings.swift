@@ -6,4 +6,7 @@ struct HookSettings {
   var folder: String?
   /// The time after which the command or a file of the folder is ended. Default: 90 seconds.
   var timeout = Duration.seconds(90)
+
+  /// Whether there is a hook.
+  var areWanted: Bool { command != nil || folder != nil }
 }

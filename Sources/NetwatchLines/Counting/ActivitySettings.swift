@@ -5,7 +5,7 @@ import NetwatchStream
 /// The options of counting: `--activity` and the options that belong to it.
 package struct ActivitySettings {
   /// The shortest interval. Shorter ones would only load the machine.
-  private static let shortestInterval = Duration.milliseconds(20)
+  static let shortestInterval = Duration.milliseconds(20)
 
   /// The kinds of activity that are counted. Default: announced requests.
   package var counts = ServiceIdentity.Counts.requests
@@ -28,10 +28,6 @@ package struct ActivitySettings {
     counts: ServiceIdentity.Counts, exclusions: [ConnectionExclusion], interval: Duration?, patience: Duration?,
     dashes: String
   ) throws(PlainError) {
-    if let interval, interval < Self.shortestInterval {
-      throw PlainError("\(dashes)activity-interval needs 0.02 or more.")
-    }
-    if patience == .zero { throw PlainError("\(dashes)activity-patience needs a number above 0.") }
     if !exclusions.isEmpty, counts.isDisjoint(with: [.tcp, .udp]) {
       throw PlainError("\(dashes)activity-ignore is about TCP connections and UDP; add \(dashes)activity tcp or udp.")
     }

@@ -35,14 +35,14 @@ public final class PolledMonitor: @unchecked Sendable {
   /// Starts to monitor. If the target is the internet or an address, ``record`` is known when this initializer returns. It does
   /// not wait for other programs.
   ///
-  /// - Parameter options: Options of `netwatch --follow`, and `link-local`, as `name=value` or, for a flag, as `name`: target,
-  ///   interface, ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity, activity-ignore, activity-interval,
-  ///   activity-patience. Default: none.
+  /// - Parameter options: Options of `netwatch --follow` as `name=value` or, for a flag, as `name`: target, interface, ignore,
+  ///   wwan, tunnel, expensive, not-expensive, link-local, hold, interfaces, no-service, activity, activity-ignore,
+  ///   activity-interval, activity-patience. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
   ///   about the first invalid option. Otherwise it is the error of the kernel.
   public init(_ options: [String] = []) throws(NetworkMonitorError) {
     do {
-      var wanted = try LineSource.Options(options)
+      var wanted = try LineSource.Options(libraryOptions: options)
       wanted.countsRequests = true
       wanted.tellsFirstAtOnce = true
       wanted.configuration.startsProcesses = false

@@ -1,6 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
+import NetwatchOptions
 import NetwatchStream
 
 extension LineSource {
@@ -47,6 +48,19 @@ extension LineSource {
 
     /// Creates the default options.
     package init() {}
+
+    /// Creates options from those that libnetwatch gets, as `name=value` or, for a flag, as `name`.
+    ///
+    /// - Throws: A `PlainError` about the first option that is unknown or invalid.
+    package init(libraryOptions words: [String]) throws(PlainError) {
+      self.init()
+      var watch = WatchOptions()
+      try OptionParser.read(libraryOptions: words, WatchOptions.options, into: &watch)
+      configuration = watch.configuration
+      listsInterfaces = watch.listsInterfaces
+      activity = try watch.activity(dashes: "")
+      service = !watch.usesService ? .nothing : watch.judgesAsUsual ? .everything : .activity
+    }
   }
 
   /// What a service is used for.

@@ -1,0 +1,399 @@
+import Netwatch
+import NetwatchLines
+import NetwatchNetlink
+import NetwatchOptions
+import NetwatchStream
+
+extension ParsedOptions {
+  /// The table of all options of netwatch, in the order of the helps.
+  static let options: [Option<ParsedOptions>] = [
+    ownOptions, outputOptions, stateOptions, shared(WatchOptions.linkOptions + [WatchOptions.targetOption]),
+    shared([WatchOptions.serviceOption]), shared(WatchOptions.activityOptions), detailOptions, probeOptions,
+    trafficOptions, wifiOptions, followOptions, fileOptions,
+  ].flatMap { $0 }
+
+  private static func shared(_ options: [Option<WatchOptions>]) -> [Option<ParsedOptions>] {
+    options.map { $0.within(\.watch) }
+  }
+
+  // MARK: Single commands
+
+  private static let ownOptions = Option<ParsedOptions>.table {
+    Option.operand(
+      "target", of: [.explain], help: "The address or the host to explain.", by: NetworkTarget.init(optionValue:)
+    ) { $0.target = $1 }
+    .standard("the internet")
+    Option.operand(
+      "bar", of: [.snippet], help: "The bar: \(Bar.names.joined(separator: ", ")).",
+      by: { name throws(PlainError) in try Bar.named(name) }
+    ) {
+      $0.bar = $1
+    }
+    .required().suggesting(.words(Bar.names))
+    Option.operand("file", of: [.testHook], help: "The file to run.", by: { path throws(PlainError) in path }) {
+      $0.file = $1
+    }
+    .required().suggesting(.files)
+    Option.seconds("-t", "--timeout", of: [.wait], help: "Give up after this time.") { $0.timeout = $1 }
+      .standard("never")
+    Option.flag("-q", "--quiet", of: [.wait], help: "Print nothing; only set the exit status.") { $0.isQuiet = $1 }
+    Option.text("--socket", value: "path", of: [.serve], help: "Listen on this path.") { $0.socket = $1 }
+      .suggesting(.files)
+    Option.number("--connections", in: 1...Int.max, of: [.serve], help: "Accept at most N clients.") {
+      $0.connections = $1
+    }
+    .standard("\(EventServer.standardConnectionLimit)")
+    Option.text(
+      "--user", value: "name", of: [.serve],
+      help: "Switch to this user after the socket was created. Only root can do this."
+    ) { $0.user = $1 }
+    Option.text(
+      "--label", value: "text", of: [.run],
+      help: """
+        Name the request, for netwatch -v. Only you can see the name, and root if the service runs for the whole machine.
+        """
+    ) { $0.label = $1 }
+    .standard("the name of the command")
+    Option.rest("command", of: [.run], help: "The command and its arguments.") { $0.command.append($1) }
+      .repeating().suggesting(.programs)
+    Option.flag("--once", of: [.top], help: "Print the figures of one second and exit.") { $0.isOnce = $1 }
+    Option.choice(
+      "--sort", value: "sort", of: [.top],
+      help: "Sort the table in this order: \(ProgramTable.Order.list). all means by both rates."
+    ) { $0.order = $1 }
+    .standard("all")
+    Option.choice(
+      "--status", value: "status", of: [.testHook], help: "Use this status in the example: \(ReachabilityStatus.list)."
+    ) { $0.exampleStatus = $1 }
+    .standard("wifi")
+    Option.text(
+      "--ssid", value: "name", of: [.testHook],
+      help: "Use this name for the WiFi network in the example, at most 32 bytes."
+    ) { $0.ssid = $1 }
+    .standard("Example")
+  }
+
+  // MARK: Output
+
+  private static let lines: [Command] = [.follow, .status, .wait, .replay]
+
+  private static let outputOptions = Option<ParsedOptions>.table {
+    Option.parsed(
+      "--format", value: "format", of: lines + [.explain, .top],
+      help: "Print this format: text, json, or that of a bar: \(Bar.names.joined(separator: ", ")).",
+      by: OutputFormat.named
+    ) { $0.output.format = $1 }
+    .help(in: .explain, text: "Print text or json. Default: text.")
+    .help(in: .top, text: "Print text or json. Default: text on a terminal, otherwise json.")
+    .standard("text on a terminal, otherwise json; with an option for bars, a plain line")
+    .suggesting(.words(OutputFormat.names)).under("Output")
+    Option.flag("--json", of: lines + [.explain, .top], help: "Print JSON lines, as --format json does.") {
+      $0.output.isJSON = $1
+    }
+    .under("Output")
+    Option.choice(
+      "--color", value: "color", of: lines + [.explain, .top],
+      help: """
+        Colour the output: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set and not empty, and \
+        the output for bars that can show colours.
+        """
+    ) { $0.output.color = $1 }
+    .help(
+      in: .explain, .top,
+      text: """
+        Colour the text: auto, always or never. auto colours text on a terminal, unless NO_COLOR is set and not empty.
+        """
+    )
+    .standard("auto").under("Output")
+    Option.text(
+      "--template", value: "text", of: lines,
+      help: """
+        Show this text, such as '{icon} {ssid|interface}{ ip}'. Fields stand in braces; | takes the first field that is not \
+        empty; spaces inside the braces appear only together with the field; {{ is a brace. Values are escaped for the bar; \
+        your own text may be markup. Fields: \(BarField.list).
+        """
+    ) { $0.output.template = $1 }
+    .under("Output").rare(in: [.status, .wait, .replay])
+    Option.choice(
+      "--icons", value: "icons", of: lines,
+      help: "Use these marks: unicode; nerd, which needs a font of nerdfonts.com; ascii; or none, which uses words."
+    ) { $0.output.icons = $1 }
+    .standard("unicode").under("Output").rare(in: [.status, .wait, .replay])
+    Option.number(
+      "--max-width", in: 1...Int.max, of: lines, help: "Shorten long values so that the text fits in N characters."
+    ) { $0.output.maximumWidth = $1 }
+    .under("Output").rare(in: [.status, .wait, .replay])
+    Option.choice(
+      "--hide-when", value: "when", of: lines,
+      help: """
+        Show nothing in this case: \(BarLook.Occasion.list). wifi, wired, wwan, bluetooth, virtual and other: while an \
+        interface of this kind carries the traffic. idle: while the activity mark is not shown. May be repeated.
+        """
+    ) { $0.output.hidden.append($1) }
+    .repeating().under("Output").rare(in: [.status, .wait, .replay])
+  }
+
+  // MARK: The state
+
+  private static let stateOptions =
+    Option<ParsedOptions>.table {
+      Option.parsed(
+        "--for", value: "condition", of: [.status, .wait],
+        help: "With --check or wait, require this condition: \(conditionHelp)",
+        by: Condition.named
+      ) { $0.conditions.append($1) }
+      .help(in: .status, text: "With --check, require this condition: \(conditionHelp)")
+      .help(in: .wait, text: "Wait for this condition: \(conditionHelp)")
+      .standard("reachable").repeating().suggesting(.words(Condition.suggestions))
+    } + shared([WatchOptions.interfacesOption])
+    + Option<ParsedOptions>.table {
+      Option.flag(
+        "--check", of: [.status],
+        help: "Exit with status 0 if the network is reachable, otherwise with 1. With --for, its conditions decide."
+      ) { $0.checks = $1 }
+      .under("State")
+      Option.flag(
+        "--network-id", of: [.status],
+        help: "Also print an ID by which this machine recognizes the network, for --for network=ID. Not with --follow."
+      ) { $0.namesNetwork = $1 }
+      .help(
+        in: .status,
+        text: "Also print an ID by which this machine recognizes the network, for --for network=ID."
+      )
+      .under("State")
+    }
+
+  private static let conditionHelp = """
+    \(Condition.names.joined(separator: ", ")). Of these, wifi means everything that is not cellular, also a cable. May be \
+    repeated: all must hold. A condition that netwatch cannot judge does not hold.
+    """
+
+  private static let detailOptions = Option<ParsedOptions>.table {
+    Option.flag(
+      "-v", "--verbose", of: lines + [.explain, .serve],
+      help: """
+        In text of --follow: \(reason), and the names of what is in flight (programs with TCP connections, and labels of your \
+        own requests). In text without --follow: \(figures) \(missing)
+        """
+    ) { $0.isVerbose = $1 }
+    .help(in: .status, text: "In text: \(figures) \(missing)")
+    .help(in: .wait, text: "In text: \(reason). \(missing)")
+    .help(in: .replay, text: "In text: \(reason).")
+    .help(in: .explain, .serve, text: missing)
+    .under("Output")
+    Option.flag(
+      "--programs", of: [.follow, .status],
+      help: "In JSON, also name the programs whose TCP connections are in flight."
+    ) { $0.namesPrograms = $1 }
+    .under("Activity").rare(in: [.status])
+  }
+
+  private static let reason = "add a sentence that says why the state has changed"
+  private static let figures = """
+    add the labels of your own requests, the figures of WiFi, the round-trip time, the loss, and what keeps each interface \
+    from working.
+    """
+  private static let missing =
+    "If this kernel lacks something that netwatch uses, standard error says so once."
+
+  // MARK: The probe
+
+  private static let probeOptions = Option<ParsedOptions>.table {
+    Option.parsed(
+      "--probe", value: "url", of: [.follow, .status, .wait, .explain, .open, .snippet],
+      help: "Also ask this URL whether the internet is there, over the interface that carries the traffic. \(proof)",
+      by: ProbeOptions.url
+    ) { $0.probe.url = $1 }
+    .help(in: .open, text: "Ask this URL, over the interface that carries the traffic. \(proof)")
+    .under("Internet probe").rare(in: [.status, .wait, .explain])
+    Option.text(
+      "--probe-expect", value: "text", of: probing,
+      help: "With --probe, expect status 200 with a body that begins with this text."
+    ) { $0.probe.expectation = $1 }
+    .under("Internet probe").rare(in: probing)
+    Option.seconds(
+      "--probe-interval", of: [.follow, .wait],
+      help: """
+        With --follow or wait, repeat the request of --probe this often, and at least every 10 seconds while the internet does \
+        not answer. 0: ask only at the start, when the path changes, and after a suspend.
+        """,
+      need: "0, or 0.1 or more", if: { $0 == .zero || $0 >= ProbeOptions.shortestInterval }
+    ) { $0.probe.interval = $1 }
+    .standard("300").under("Internet probe").rare(in: [.wait])
+    Option.seconds(
+      "--probe-timeout", of: probing, help: "With --probe, wait at most this long for the answer.",
+      need: "more than 0", if: { $0 > .zero }
+    ) { $0.probe.timeout = $1 }
+    .standard("10").under("Internet probe").rare(in: probing)
+  }
+
+  private static let probing: [Command] = [.follow, .status, .wait, .explain, .open]
+
+  private static let proof = """
+    The answer must be status 204, or 200 with an empty body. A redirect or another page counts as a login page; an error such \
+    as 404 proves nothing.
+    """
+
+  // MARK: Throughput and WiFi
+
+  private static let trafficOptions = Option<ParsedOptions>.table {
+    Option.flag(
+      "--traffic", of: [.follow, .serve, .snippet],
+      help: """
+        Measure each second how much the interface that carries the traffic receives and sends; with --interfaces, all \
+        interfaces. --follow prints a line each second, and the log stores the bytes of each day.
+        """
+    ) { $0.traffic = $1 }
+    .help(
+      in: .serve,
+      text: "With --log, also store how many bytes the interface that carries the traffic receives and sends each day."
+    )
+    .help(
+      in: .snippet, text: "Also show how much the interface that carries the traffic receives and sends."
+    )
+    .under("Throughput")
+    Option.seconds(
+      "--traffic-interval", of: [.follow, .serve, .snippet], help: "With --traffic, measure this often.",
+      need: "0.1 or more", if: { $0 >= TrafficSampler.shortestInterval }
+    ) { $0.trafficInterval = $1 }
+    .help(in: .serve, text: "With --traffic, read the interface's counters this often.")
+    .standard("1").under("Throughput")
+    Option.choice(
+      "--units", value: "units", of: [.follow, .top, .snippet],
+      help: "Show rates in bits or bytes per second, in text and in {down} and {up} of a template."
+    ) { $0.units = $1 }
+    .help(in: .top, text: "Show rates in bits or bytes per second. JSON always has bits.")
+    .standard("bits").under("Throughput")
+  }
+
+  private static let wifiOptions = Option<ParsedOptions>.table {
+    Option.flag(
+      "--wifi-details", of: [.follow, .status],
+      help: "Also print the frequency, the band and the bit rates of the WiFi network. In text, -v does this too."
+    ) { $0.wifiDetails = $1 }
+    .under("WiFi").rare(in: [.status])
+    Option.flag(
+      "--bssid", of: [.follow, .status],
+      help: "Also print the address of the WiFi network's access point, which reveals where you are."
+    ) { $0.bssid = $1 }
+    .under("WiFi").rare(in: [.status])
+  }
+
+  // MARK: Following
+
+  private static let followOptions =
+    Option<ParsedOptions>.table {
+      Option.flag("-f", "--follow", of: [.follow], help: "Print the present state, then a line for each change.") {
+        _, _ in
+      }
+    } + shared([WatchOptions.holdOption])
+    + Option<ParsedOptions>.table {
+      Option.number("--count", in: 1...Int.max, of: [.follow], help: "With --follow, exit after N lines.") {
+        $0.count = $1
+      }
+      Option.choice(
+        "--signal", value: "steps|dbm", of: [.follow],
+        help: """
+          With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves to another of five \
+          steps; with dbm, when it has changed at all. Without a value: steps.
+          """
+      ) { $0.signal = $1 }
+      .optional(otherwise: WiFiReporting.SignalChanges.steps.rawValue)
+      Option.flag(
+        "--quality", of: [.follow, .status],
+        help: """
+          Also print the round-trip time and the loss of the interface that carries the traffic, as this machine's TCP \
+          connections measure them. No packet is sent. With --follow, measure every 4 seconds, and print a line when the \
+          figures have changed.
+          """
+      ) { $0.quality = $1 }
+      .help(in: .status, text: "Also print the round-trip time and the loss.").rare(in: [.status])
+      Option.flag(
+        "--stages", of: [.follow, .status],
+        help: """
+          Also print which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, \
+          print a line when the first failing stage changes, or when none fails any more. Without --probe, the last two \
+          stages are never ok.
+          """
+      ) { $0.stages = $1 }
+      .help(in: .status, text: "Also print which stage of the way to the internet fails.").rare(in: [.status])
+      Option.flag(
+        "--nudge", of: [.follow],
+        help: """
+          With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves \
+          that it is alive. The kernel then notices a dead gateway within a minute.
+          """
+      ) { $0.nudges = $1 }
+      Option.flag(
+        "--prometheus", of: [.status],
+        help: "Print metrics for the textfile collector of the Prometheus node_exporter."
+      ) { $0.isPrometheus = $1 }
+    }
+
+  private static let fileOptions = Option<ParsedOptions>.table {
+    Option.text(
+      "--exec", value: "command", of: [.follow, .serve],
+      help: """
+        With --follow or serve, run this shell command for each line, except those of --traffic. The command gets the line on \
+        its standard input, and the state in NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, \
+        _EXPENSIVE, _EVENT, _REASON, _VISIBLE, _INTERNET and _STAGE. NETWATCH_OLD_STATUS and so on have the previous values.
+        """
+    ) { $0.hooks.command = $1 }
+    .help(
+      in: .serve,
+      text: """
+        Run this shell command for each line. The command gets the line on its standard input, and the state in \
+        NETWATCH_STATUS and other variables; 'netwatch --help-all' lists them.
+        """
+    )
+    Option.parsed(
+      "--hooks", value: "folder", of: [.follow, .serve],
+      help: """
+        With --follow or serve, run the executable files of this folder as --exec runs its command, in the order of their \
+        names. The files must belong to you or to root, and nobody else may be able to write to them.
+        """,
+      by: { path throws(PlainError) in
+        if path.isEmpty { throw PlainError("write the path of a folder.") }
+        return path
+      }
+    ) { $0.hooks.folder = $1 }
+    .help(
+      in: .serve,
+      text: """
+        Run the executable files of this folder as --exec runs its command, in the order of their names. The files must \
+        belong to you or to root, and nobody else may be able to write to them.
+        """
+    )
+    .suggesting(.folders)
+    Option.seconds(
+      "--exec-timeout", of: [.follow, .serve], help: "End a command of --exec or a file of --hooks after this time."
+    ) { $0.hooks.timeout = $1 }
+    .standard("90")
+    Option.operand(
+      "file", of: [.replay], help: "The file that --record has written.", by: { path throws(PlainError) in path }
+    ) { $0.file = $1 }
+    .required().suggesting(.files)
+    Option.text(
+      "--record", value: "file", of: [.follow],
+      help: """
+        With --follow, also write everything that netlink reports into this new file, which netwatch replay can play. No \
+        service is used.
+        """
+    ) { $0.recordingPath = $1 }
+    .suggesting(.files)
+    Option.flag(
+      "--log", of: [.follow, .serve],
+      help: """
+        With --follow or serve, also store changes and outages, which netwatch log prints; with --traffic, also the bytes of \
+        each day. The log contains the names of WiFi networks, which reveal where you were.
+        """
+    ) { $0.isLogged = $1 }
+    .help(
+      in: .serve,
+      text: """
+        Store changes and outages, which netwatch log prints; with --traffic, also the bytes of each day. The log contains \
+        the names of WiFi networks, which reveal where you were.
+        """
+    )
+  }
+}

@@ -1,0 +1,73 @@
+import Netwatch
+import NetwatchLines
+import NetwatchOptions
+import NetwatchStream
+
+/// The values of all options of netwatch. The table is in ``options``.
+struct ParsedOptions {
+  var watch = WatchOptions()
+  var output = OutputOptions()
+  var probe = ProbeOptions()
+  var isVerbose = false
+
+  // The state
+  var checks = false
+  var conditions: [Condition] = []
+  var namesNetwork = false
+  var namesPrograms = false
+  var quality = false
+  var stages = false
+  var isPrometheus = false
+  var wifiDetails = false
+  var bssid = false
+
+  // Following
+  var count: Int?
+  var signal: WiFiReporting.SignalChanges?
+  var nudges = false
+  var traffic = false
+  var trafficInterval: Duration?
+  var units: TrafficUnits?
+  var recordingPath: String?
+  var isLogged = false
+  var hooks = HookSettings()
+
+  // Single commands
+  var target: NetworkTarget?
+  var timeout: Duration?
+  var isQuiet = false
+  var socket: String?
+  var connections = EventServer.standardConnectionLimit
+  var user: String?
+  var label: String?
+  var command: [String] = []
+  var isOnce = false
+  var order: ProgramTable.Order?
+  var file = ""
+  var bar: Bar?
+  var exampleStatus = ReachabilityStatus.wifi
+  var ssid: String?
+
+  /// The time between two samples of the links' traffic; nil if lines show no traffic.
+  var shownTrafficInterval: Duration? {
+    traffic || output.showsTraffic ? trafficInterval ?? .seconds(1) : nil
+  }
+
+  /// Returns the properties of the WiFi network that lines report.
+  ///
+  /// - Parameter saysAll: Whether lines report all details.
+  func wifi(saysAll: Bool) -> WiFiReporting {
+    var given = WiFiReporting()
+    given.signal = signal
+    given.includesDetails = wifiDetails || saysAll
+    given.includesAccessPoint = bssid
+    return given.union(output.wifi)
+  }
+
+  /// Returns how a service is used.
+  ///
+  /// - Parameter needsOwn: Whether lines have something that a service does not send.
+  func serviceUse(needsOwn: Bool) -> LineSource.ServiceUse {
+    !watch.usesService ? .nothing : watch.judgesAsUsual && !needsOwn ? .everything : .activity
+  }
+}

@@ -1,0 +1,191 @@
+import Netwatch
+import NetwatchNetlink
+import NetwatchOptions
+import NetwatchResolver
+import NetwatchStream
+
+/// The options for what is judged and what is counted, which the command and libnetwatch share.
+package struct WatchOptions {
+  package var target = NetworkTarget.internet
+  package var rules = LinkRules()
+  package var hold = Duration.zero
+  package var listsInterfaces = false
+  package var usesService = true
+  package var counts = ServiceIdentity.Counts.requests
+  package var exclusions: [ConnectionExclusion] = []
+  package var interval: Duration?
+  package var patience: Duration?
+
+  /// Creates the values that count without options.
+  package init() {}
+
+  /// Whether a service, which has no such options, judges the path in the same way.
+  package var judgesAsUsual: Bool {
+    target == .internet && rules == LinkRules() && hold == .zero && !listsInterfaces
+  }
+
+  /// The settings of the monitor.
+  package var configuration: MonitorConfiguration {
+    var configuration = rules.configuration(for: target)
+    configuration.hold = hold
+    configuration.publishesInterfaceChanges = listsInterfaces
+    return configuration
+  }
+
+  /// Returns the settings of counting.
+  ///
+  /// - Parameter dashes: The text before the names of options, as the user writes them.
+  /// - Throws: A `PlainError` about options that do not fit together.
+  package func activity(dashes: String = "--") throws(PlainError) -> ActivitySettings {
+    try ActivitySettings(
+      counts: counts, exclusions: exclusions, interval: interval, patience: patience, dashes: dashes)
+  }
+
+  // MARK: The table
+
+  /// All options.
+  package static let options =
+    linkOptions + [targetOption, holdOption, interfacesOption, serviceOption] + activityOptions
+
+  private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
+  private static let rarePlaces: [Command] = [.status, .wait, .explain, .open]
+  private static let links = "Interfaces and targets"
+
+  /// Which interfaces count, and as what.
+  package static let linkOptions = Option<WatchOptions>.table {
+    Option.text(
+      "-i", "--interface", value: "glob", of: places,
+      help: """
+        Be reachable only over interfaces that match this pattern, such as 'wl*'. Interfaces beneath a tunnel may have any \
+        name. May be repeated.
+        """
+    ) { $0.rules.included.append($1) }
+    .repeating().suggesting(.interfaces)
+    Option.text(
+      "--ignore", value: "glob", of: places,
+      help: """
+        Judge as if interfaces that match this pattern, such as 'docker*', did not exist, also beneath tunnels, bonds and \
+        bridges. They are still listed. May be repeated.
+        """
+    ) { $0.rules.ignored.append($1) }
+    .repeating().suggesting(.interfaces)
+    Option.text(
+      "--wwan", value: "glob", of: places,
+      help: "Treat interfaces that match this pattern, such as 'ppp*', as cellular modems. May be repeated."
+    ) { $0.rules.modems.append($1) }
+    .repeating().suggesting(.interfaces)
+    Option.text(
+      "--tunnel", value: "glob", of: places,
+      help: "Treat interfaces that match this pattern, such as 'ppp0' of a VPN by pppd, as tunnels. May be repeated."
+    ) { $0.rules.tunnels.append($1) }
+    .repeating().suggesting(.interfaces)
+    Option.text(
+      "--expensive", value: "glob", of: places,
+      help: """
+        Treat interfaces as expensive if their name, or the name of the WiFi network that they have joined, matches this \
+        pattern, such as 'Train*'. May be repeated.
+        """
+    ) { $0.rules.expensive.append($1) }
+    .repeating().suggesting(.interfaces)
+    Option.text(
+      "--not-expensive", value: "glob", of: places,
+      help: """
+        Treat interfaces as not expensive if their name, or the name of the WiFi network that they have joined, matches this \
+        pattern. Wins over everything else. May be repeated.
+        """
+    ) { $0.rules.notExpensive.append($1) }
+    .repeating().suggesting(.interfaces)
+    Option.flag(
+      "--link-local", of: places,
+      help: "Let an IPv4 address in 169.254/16 be the source of traffic, as behind a router that translates it."
+    ) { $0.rules.allowsLinkLocal = $1 }
+  }.map { $0.under(links).rare(in: rarePlaces).inLibrary() }
+
+  package static let targetOption = Option<WatchOptions>.parsed(
+    "--target", value: "target", of: places,
+    help: "Judge the way to this address, host or host:port instead of the way to the internet.",
+    by: NetworkTarget.init(optionValue:)
+  ) { $0.target = $1 }
+  .under(links).rare(in: rarePlaces).inLibrary()
+
+  package static let holdOption = Option<WatchOptions>.seconds(
+    "--hold", of: [.follow], help: "With --follow, report a loss only after it has lasted this long."
+  ) { $0.hold = $1 }
+  .inLibrary()
+
+  package static let interfacesOption = Option<WatchOptions>.flag(
+    "--interfaces", of: [.follow, .status],
+    help: "List all interfaces; with --follow, also print a line when the list changes."
+  ) { $0.listsInterfaces = $1 }
+  .help(
+    in: .status,
+    text: "List all interfaces. Text lists them anyway; with this option, also lo and link-local addresses."
+  )
+  .under("State").inLibrary()
+
+  package static let serviceOption = Option<WatchOptions>.flag(
+    "--no-service", of: [.follow, .status],
+    help: "Ask the kernel, not the service, even if one runs. Requests that programs announce are then not counted."
+  ) { $0.usesService = !$1 }
+  .under("Service").rare(in: [.status]).inLibrary()
+
+  private static let counting: [Command] = [.follow, .status, .serve]
+
+  /// What counts as in flight.
+  package static let activityOptions = Option<WatchOptions>.table {
+    Option.parsed(
+      "--activity", value: "what", of: counting,
+      help: "\(kinds) If a service runs, its own --activity applies instead.",
+      by: ServiceIdentity.Counts.init(optionValue:)
+    ) { $0.counts = $1 }
+    .help(
+      in: .serve,
+      text: "\(kinds) The clients of the service show this count, whatever their own --activity. Default: requests."
+    )
+    .standard("requests").suggesting(.words(["requests", "tcp", "udp", "tcp,udp", "all"]))
+    Option.parsed(
+      "--activity-ignore", value: "what", of: counting,
+      help: """
+        Do not count TCP and UDP with this port, to this address or range such as 10.0.0.0/8, or of this program. May be \
+        repeated.
+        """,
+      by: ConnectionExclusion.init
+    ) { $0.exclusions.append($1) }
+    .repeating().suggesting(.programs)
+    Option.seconds(
+      "--activity-interval", of: counting, help: "Look at the TCP connections this often.",
+      need: "0.02 or more", if: { $0 >= ActivitySettings.shortestInterval }
+    ) { $0.interval = $1 }
+    .standard("0.5")
+    Option.seconds(
+      "--activity-patience", of: counting,
+      help: "Do not count a TCP connection any more when it has waited this long for an answer, as a long poll does.",
+      need: "a number above 0", if: { $0 > .zero }
+    ) { $0.patience = $1 }
+    .standard("30")
+  }.map { $0.under("Activity").rare(in: [.status]).inLibrary() }
+
+  private static let kinds = """
+    Count as in flight: requests (those that programs announce to the service), tcp (connections of all programs), udp (an \
+    estimate), all (requests,tcp), or several such as tcp,udp.
+    """
+}
+
+extension NetworkTarget {
+  /// Parses an address, a host or a host with a port, such as `192.0.2.1`, `example.org` or `example.org:443`.
+  ///
+  /// - Throws: A `PlainError` with a sentence about what is wrong with the text.
+  package init(optionValue text: String) throws(PlainError) {
+    self = try NetworkTarget(text)
+    if case .host(let name, _) = self { _ = try name.inASCII() }
+  }
+}
+
+extension ServiceIdentity.Counts {
+  fileprivate init(optionValue text: String) throws(PlainError) {
+    guard let counts = Self(text) else {
+      throw PlainError("write requests, tcp, udp, all, or several of them such as tcp,udp.")
+    }
+    self = counts
+  }
+}

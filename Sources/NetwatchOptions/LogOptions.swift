@@ -1,0 +1,34 @@
+import Netwatch
+
+/// The options of `netwatch log` and `netwatch report`.
+package struct LogOptions: Sendable {
+  /// The time from which on the log is read, as the user wrote it; nil for the standard one.
+  package var since: String?
+  /// The path of the log; nil for the user's own, otherwise that of the service.
+  package var file: String?
+  package var showsOutages = false
+  package var isJSON = false
+  package var isCSV = false
+  /// The path of the page; empty for `log`.
+  package var page = ""
+
+  package init() {}
+
+  package static let options: [Option<LogOptions>] = [
+    .text(
+      "--since", value: "when", of: [.log, .report],
+      help: "Start this long ago, such as 90m, 12h, 7d or 4w, or at a date such as 2026-11-24."
+    ) { $0.since = $1 },
+    .text("--file", value: "path", of: [.log, .report], help: "Read this log.") { $0.file = $1 }
+      .standard("your own log, otherwise that of the system service").suggesting(.files),
+    .flag("--outages", of: [.log], help: "Print the outages instead of the changes.") { $0.showsOutages = $1 },
+    .flag("--json", of: [.log], help: "Print JSON lines.") { $0.isJSON = $1 },
+    .flag("--csv", of: [.log], help: "Print CSV; the first line has the names of the columns.") { $0.isCSV = $1 },
+    .operand(
+      "file", of: [.report],
+      help: "Write the page to this file, which is replaced if it exists; - is standard output.",
+      by: { path throws(PlainError) in path }
+    ) { $0.page = $1 }
+    .required().suggesting(.files),
+  ]
+}
