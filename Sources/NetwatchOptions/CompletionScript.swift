@@ -39,24 +39,34 @@ struct CompletionScript {
     var text = """
       # Completes the command lines of netwatch in bash.
       _netwatch() {
-        local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= place word
+        local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command= prefix= place start word
         COMPREPLY=()
         for ((place = 1; place < COMP_CWORD; place++)); do
           word=${COMP_WORDS[place]}
-          case $word in \(Command.names.joined(separator: "|"))) command=$word; break ;; esac
+          case $word in \(Command.names.joined(separator: "|"))) command=$word start=$((place + 1)); break ;; esac
         done
-        # The shell takes the = of --name=value as a word.
+        # The shell takes each = as a word, those of --name=value and of a value such as stage=dns.
+        place=$((COMP_CWORD - 1))
         if [ "$current" = = ]; then
           current=
         elif [ "$before" = = ]; then
-          before=${COMP_WORDS[COMP_CWORD-2]}
+          place=$((place - 1))
+        fi
+        before=${COMP_WORDS[place]}
+        if ((place < COMP_CWORD - 1)) || [ "${COMP_WORDS[COMP_CWORD]}" = = ]; then
+          if [[ $before != -* ]]; then
+            prefix=$before= current=$before=$current place=$((place - 1))
+            [ "${COMP_WORDS[place]}" != = ] || place=$((place - 1))
+            before=${COMP_WORDS[place]}
+          fi
         fi
         case $before in
 
       """
     var seen: Set<String> = []
     for option in options where !option.isOperand && option.argument.isNeeded && seen.insert(option.name).inserted {
-      text += "    \(option.names.joined(separator: "|"))) \(option.suggestions.inBash); return ;;\n"
+      text +=
+        "    \(option.names.joined(separator: "|"))) \(option.suggestions.inBash); COMPREPLY=(\"${COMPREPLY[@]#\"$prefix\"}\"); return ;;\n"
     }
     text += "  esac\n  if [[ $current != -* ]]; then\n    case $command in\n"
     text +=
@@ -64,7 +74,7 @@ struct CompletionScript {
     for command in Command.named {
       guard let operand = operand(command) else { continue }
       if case .rest = operand.argument {
-        text += "      \(command.rawValue)) declare -F _command_offset >/dev/null && _command_offset $((place + 1)) || "
+        text += "      \(command.rawValue)) declare -F _command_offset >/dev/null && _command_offset $start || "
         text += "COMPREPLY=($(compgen -c -- \"$current\")); return ;;\n"
       } else {
         text += "      \(command.rawValue)) \(operand.suggestions.inBash); return ;;\n"
@@ -90,10 +100,14 @@ struct CompletionScript {
     func arguments(_ command: Command?) -> [String] {
       let specifications = named(command).map { option in
         let text = "[\(option.help(in: command).firstSentence.inZsh)]\(option.argument.inZsh(option.suggestions))"
+        // The value may follow in the same word: `--count=3`, `-t5`.
+        let names = option.names.map { name in
+          option.argument.isNeeded ? name + (name.hasPrefix("--") ? "=" : "+") : name
+        }
         let star = option.mayRepeat ? "*" : ""
-        return option.names.count == 1
-          ? "'\(star)\(option.name)\(text)'"
-          : "\(star.isEmpty ? "'(\(option.names.joined(separator: " ")))'" : "'*'"){\(option.names.joined(separator: ","))}'\(text)'"
+        if names.count == 1 { return "'\(star)\(names[0])\(text)'" }
+        let others = option.mayRepeat ? "'*'" : "'(\(option.names.joined(separator: " ")))'"
+        return "\(others){\(names.joined(separator: ","))}'\(text)'"
       }
       return specifications + ["'(- *)'{-h,--help}'[Show help information.]'", "'(- *)--version[Show the version.]'"]
     }
@@ -144,12 +158,14 @@ struct CompletionScript {
         for name in option.names {
           text += name.hasPrefix("--") ? " -l \(name.dropFirst(2))" : " -s \(name.dropFirst())"
         }
-        if option.argument.isNeeded { text += " -x" }
+        if option.argument.isNeeded { text += " -r" }
         text += "\(option.suggestions.inFish) -d '\(option.help(in: command).firstSentence.inFish)'\n"
       }
       if let command, let operand = operand(command) {
         let values =
-          if case .rest = operand.argument { " -a '(__fish_complete_subcommand)'" } else { operand.suggestions.inFish }
+          if case .rest = operand.argument { " -a '(__fish_complete_subcommand --fcs-skip=2)'" } else {
+            operand.suggestions.inFish
+          }
         text += "complete -c netwatch -n '\(condition)'\(values)\n"
       }
     }
@@ -191,7 +207,7 @@ extension OptionDescription.Suggestions {
 
   fileprivate var inZsh: String {
     switch self {
-    case .none: " "
+    case .none: "()"
     case .files: "_files"
     case .folders: "_files -/"
     case .interfaces: "_net_interfaces"
