@@ -100,7 +100,7 @@ package enum Command: String, CaseIterable, Sendable {
       """
       top counts payload, from its own start. Connections within this machine are left out. Unless you are root, all programs of \
       another user share a row. On a terminal, the keys a, r, s, c and n sort by both rates, received, sent, connections and name; \
-      q quits. If standard output is not a terminal, top prints a line of JSON each second.
+      q quits. If standard output is not a terminal, top prints the table again each second.
       """
     case .log:
       """

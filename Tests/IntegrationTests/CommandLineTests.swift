@@ -154,7 +154,7 @@ import Testing
     ["explain", "--target", "192.0.2.1", "192.0.2.2"],
     ["explain", "--probe", "http://127.0.0.1/", "--probe-interval", "2"],
     ["open", "--probe", "http://127.0.0.1/", "--probe-interval", "2"], ["top", "--format", "tmux"],
-    ["top", "--json", "--sort", "name"], ["top", "--json", "--units", "bytes"], ["top", "--sort", "name"],
+    ["top", "--json", "--sort", "name"], ["top", "--json", "--units", "bytes"],
     ["serve", "--traffic"], ["serve", "--log", "--traffic-interval", "2"], ["serve", "--traffic-interval", "2"],
     ["serve", "--exec-timeout", "2"], ["snippet", "tmux", "--units", "bytes"],
     ["snippet", "tmux", "--traffic-interval", "2"],

@@ -10,11 +10,26 @@ import Testing
   @Test func `the reader wants one line and goes`() throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(
-      namespace.command(["bash", "-c", "\(Programs.netwatch) --follow | head -1; echo ${PIPESTATUS[0]}"]))
+      namespace.command(["bash", "-c", "\(Programs.netwatch) --follow --json | head -1; echo ${PIPESTATUS[0]}"]))
     #expect(result.output.count == 2)
     #expect(try Line(result.output[0]).summary == "wifi initial v0")
     #expect(result.output.last == "0")
     #expect(result.error == "")
+  }
+
+  /// A pipe, a file, and a terminal get the same: text for people, unless JSON is asked for.
+  @Test func `a pipe gets text, one line for each change`() throws {
+    let namespace = try NetworkNamespace.online()
+    let once = try ChildProcess.run(namespace.command(["sh", "-c", "\(Programs.netwatch) | cat"]))
+    #expect(once.output.first?.hasSuffix("  v0  10.0.0.1") == true, "\(once.output)")
+    #expect(once.output.dropFirst().first?.hasPrefix("  Online over v0") == true, "\(once.output)")
+    let follow = try namespace.netwatch("--follow")
+    let first = try #require(try follow.nextLine())
+    #expect(first.contains(" v0 ") && !first.contains("{"), "\(first)")
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.nextLine()?.hasSuffix("no carrier") == true)
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.nextLine()?.contains("route up") == true)
   }
 
   /// With a line each hour, only the end of the reader can be what ends netwatch.
@@ -24,7 +39,8 @@ import Testing
   func `the reader goes while nothing happens`(sandbox: [String], _ follow: (options: [String], lines: Int)) throws {
     let namespace = try NetworkNamespace.online()
     let prefix = sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox
-    let child = try ChildProcess(namespace.command(prefix + [Programs.netwatch, "--follow"] + follow.options))
+    let child = try ChildProcess(
+      namespace.command(prefix + [Programs.netwatch, "--follow", "--json"] + follow.options))
     for _ in 0..<follow.lines { #expect(try child.nextLine().map(Line.init)?.status == "wifi") }
     child.closeOutput()
     #expect(try child.wait() == .exited(0))
@@ -35,8 +51,8 @@ import Testing
   @Test(
     arguments: ["/dev/full", "/mnt/lines"],
     [
-      ["--follow", "--traffic", "--traffic-interval", "0.1"], ["--follow", "--quality", "--no-service"], ["top"],
-      ["top", "--format", "text"],
+      ["--follow", "--traffic", "--traffic-interval", "0.1"],
+      ["--follow", "--json", "--quality", "--no-service"], ["top"], ["top", "--json"],
     ])
   func `the disk is full`(file: String, arguments: [String]) throws {
     let namespace = try NetworkNamespace.withPair(withSysfs: true)
@@ -177,7 +193,7 @@ import Testing
   @Test func `status tells once`() throws {
     let namespace = try NetworkNamespace.online()
     for arguments in [[], ["status"], ["--no-service"], ["status", "--check"]] {
-      let result = try ChildProcess.run(namespace.command([Programs.netwatch] + arguments))
+      let result = try ChildProcess.run(namespace.command([Programs.netwatch] + arguments + ["--json"]))
       #expect(result.ending == .exited(0))
       #expect(result.output.count == 1)
       #expect(try Line(result.output[0]).summary == "wifi initial v0")
@@ -192,7 +208,7 @@ import Testing
     let timedOut = try ChildProcess.run(namespace.command([Programs.netwatch, "wait", "-t", "0.1", "-q"]))
     #expect(timedOut.ending == .exited(1))
     #expect(timedOut.output == [])
-    let child = try namespace.netwatch("wait", "-t", "60")
+    let child = try namespace.netwatch("wait", "-t", "60", "--json")
     try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
     #expect(try child.wait() == .exited(0))
     #expect(try child.nextLine().map(Line.init)?.status == "wifi")
@@ -218,7 +234,7 @@ import Testing
 
   @Test func `--count includes the first line`() throws {
     let namespace = try NetworkNamespace.online()
-    let result = try ChildProcess.run(namespace.command([Programs.netwatch, "-f", "--count", "1"]))
+    let result = try ChildProcess.run(namespace.command([Programs.netwatch, "-f", "--json", "--count", "1"]))
     #expect(result.ending == .exited(0))
     #expect(try result.output.map { try Line($0).sequence } == [1])
   }
@@ -261,7 +277,8 @@ import Testing
       "ip addr add 10.1.0.1/24 dev w0",
       "ip route add default via 10.1.0.2 metric 600")
     for options in [["-i", "w*"], ["--ignore", "v?"], ["-i", "w0", "-i", "x*"], ["-i", "*", "--ignore", "v*"]] {
-      let line = try Line(try #require(ChildProcess.run(namespace.command([Programs.netwatch] + options)).output.first))
+      let line = try Line(
+        try #require(ChildProcess.run(namespace.command([Programs.netwatch, "--json"] + options)).output.first))
       #expect(line.summary == "wifi initial w0", "\(options)")
       #expect(line.ipv4?["address"] as? String == "10.1.0.1")
       #expect(line.ipv4?["gateway"] as? String == "10.1.0.2")
@@ -315,7 +332,7 @@ import Testing
   @Test func `NETWATCH_DEBUG shows the netlink messages that are read`() throws {
     let namespace = try NetworkNamespace.online()
     let result = try ChildProcess.run(
-      namespace.command([Programs.netwatch]), environment: ["NETWATCH_DEBUG=netlink"])
+      namespace.command([Programs.netwatch, "--json"]), environment: ["NETWATCH_DEBUG=netlink"])
     #expect(try result.output.map { try Line($0).status } == ["wifi"])
     #expect(result.error.contains("v0 kind veth flags <"))
     #expect(result.error.contains("address 10.0.0.1/24"))

@@ -50,7 +50,7 @@ import Testing
     let tunnel = try namespace.addTunnel("tun7")
     let routes = ["ip route add default via 10.0.0.2 metric 5", "ip route add default dev tun7 metric 1"]
     for route in ["ip route del default"] + routes { try namespace.run(route) }
-    let process = try namespace.netwatch("wait", "--for", "unmetered", "--for", "not-vpn", "-t", "60")
+    let process = try namespace.netwatch("wait", "--for", "unmetered", "--for", "not-vpn", "-t", "60", "--json")
     // It does not hold now.
     #expect(
       try ChildProcess.run(namespace.command([Programs.netwatch, "wait", "--for", "not-vpn", "-t", "0.2", "-q"])).ending
@@ -120,7 +120,7 @@ import Testing
     try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
     let id = try #require(try Self.network(namespace))
     try namespace.run("ip neigh del 10.0.0.2 dev v0")
-    let process = try namespace.netwatch("wait", "--for", "network=\(id)", "-t", "60")
+    let process = try namespace.netwatch("wait", "--for", "network=\(id)", "-t", "60", "--json")
     // It waits: the timer of -t is set.
     try eventually((process.isAsleep, process.timeToNextTimer)) { $0.0 && $0.1 != nil }
     try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud reachable")

@@ -12,7 +12,8 @@ import Testing
 
   /// Where there is no netlink: a replay needs none.
   private func replay(_ arguments: String...) throws -> (ending: ChildProcess.Ending, output: [String], error: String) {
-    try ChildProcess.run([Programs.sandbox, "netlink", Programs.netwatch, "replay"] + arguments)
+    let form = arguments.contains("--format") ? [] : ["--json"]
+    return try ChildProcess.run([Programs.sandbox, "netlink", Programs.netwatch, "replay"] + form + arguments)
   }
 
   /// Ends the recording, and compares its lines with those of the replay.

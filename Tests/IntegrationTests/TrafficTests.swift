@@ -181,7 +181,7 @@ struct LineTraffic: Equatable {
     try #require(fcntl(ends[0], 1031, 4096) == 4096)
     let namespace = try NetworkNamespace.online()
     let child = try ChildProcess(
-      namespace.command([Programs.netwatch, "-f", "--no-service", "--traffic", "--traffic-interval", "0.1"]),
+      namespace.command([Programs.netwatch, "-f", "--json", "--no-service", "--traffic", "--traffic-interval", "0.1"]),
       standardOutput: .descriptor(ends[1]))
     close(ends[1])
     var lines = [try Line(#require(try reader.next(within: 20)))]

@@ -181,7 +181,7 @@ say "Debian 11, whose glibc and libcurl are too old"
 make_root bullseye libcurl4
 expect "refuses" \
   refuses 'netwatch-http needs glibc 2\.[0-9]+ or later, and this one is older; use a newer release of this distribution'
-expect "does all else" sees '"event":"initial"' netwatch status
+expect "does all else" sees '"event":"initial"' netwatch status --json
 expect "keeps a log" sees '1 outage' sh -c 'ip link set enp1s0 down; netwatch -f --log --count 1 && netwatch log'
 rm -rf --one-file-system "$root"
 

@@ -66,7 +66,7 @@ END
 is_installed() {
   expect "has the files that it should have" diff <(echo "$expected") <(files_of | sort)
   expect "has the version in it" test "$(used netwatch --version)" = "$version"
-  expect "says the state" says '"event":"initial"' used netwatch status
+  expect "says the state" says '"event":"initial"' used netwatch status --json
   expect "finds its helpers" says 'no log' used netwatch log
   expect "has netwatch(1)" says 'EXIT STATUS' used sh -c 'man -l /usr/share/man/man1/netwatch.1*'
   expect "has netwatch-events(5)" says mono_ns used sh -c 'man -l /usr/share/man/man5/netwatch-events.5*'
@@ -157,7 +157,7 @@ if [ -n "${NETWATCH_ARCHIVE:-}" ]; then
     unshare --mount --pid --fork --kill-child sh -c \
       'mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && exec chroot "$0" /bin/busybox env -i PATH=/usr/bin "$@"' "$work/musl" "$@"
   }
-  expect "runs beside busybox and musl alone" says '"event":"initial"' musl netwatch status
+  expect "runs beside busybox and musl alone" says '"event":"initial"' musl netwatch status --json
   expect "says what it cannot do there" says 'get needs netwatch-http' musl netwatch get http://127.0.0.1/a
 fi
 

@@ -65,7 +65,7 @@ cp "$deb" "$root/root"
 install='DEBIAN_FRONTEND=noninteractive apt-get install -y /root/netwatch_*.deb'
 inventory >"$work/before"
 expect "installs it" inside sh -c "$install"
-expect "runs it" says '"event":"initial"' inside netwatch status
+expect "runs it" says '"event":"initial"' inside netwatch status --json
 expect "has the version in it" says "$version" inside netwatch --version
 expect "has netwatch(1)" says 'EXIT STATUS' inside man netwatch
 expect "has netwatch-events(5)" says 'mono_ns' inside man netwatch-events
@@ -162,7 +162,7 @@ completes /usr/share/bash-completion/bash_completion
 mkdir -p "$work/bare/proc"
 mv "$root/usr/local/bin/netwatch" "$work/bare"
 bare() { unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /netwatch "$@"' "$work/bare" "$@"; }
-expect "runs where there is nothing else" says '"event":"initial"' bare status
+expect "runs where there is nothing else" says '"event":"initial"' bare status --json
 expect "explains there" says "The internet is" bare explain
 rm -r "$root/usr/local"
 mv "$work/local" "$root/usr/local"

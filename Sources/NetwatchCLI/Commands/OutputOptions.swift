@@ -59,7 +59,7 @@ struct OutputOptions {
   var wantsJSON: Bool { isJSON || format == .json }
 
   /// Whether lines are text for people.
-  var isText: Bool { !looksLikeBar && (format == .text || format == nil && terminal.isTerminal && !isJSON) }
+  var isText: Bool { !looksLikeBar && !isJSON && (format ?? .text) == .text }
 
   var terminal: Terminal { Terminal(descriptor: STDOUT_FILENO, color: color) }
 

@@ -120,7 +120,7 @@ extension ParsedLine<ParsedOptions> {
     case .run:
       if let label = values.label, label.utf8.count > 256 { throw UsageError("--label takes at most 256 bytes.") }
     case .top:
-      if values.topPrintsJSON, let option = given(among: ["--sort", "--units"]) {
+      if values.output.wantsJSON, let option = given(among: ["--sort", "--units"]) {
         throw UsageError("\(option) belongs to text; give --format text.")
       }
     case .snippet:

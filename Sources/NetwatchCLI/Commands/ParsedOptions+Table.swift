@@ -83,9 +83,9 @@ extension ParsedOptions {
       help: "Print this format: text, json, or that of a bar: \(Bar.names.joined(separator: ", ")).",
       by: OutputFormat.named
     ) { $0.output.format = $1 }
-    .help(in: .explain, text: "Print text or json. Default: text.")
-    .help(in: .top, text: "Print text or json. Default: text on a terminal, otherwise json.")
-    .standard("text on a terminal, otherwise json; with an option for bars, a plain line")
+    .help(in: .explain, .top, text: "Print text or json. Default: text.")
+
+    .standard("text; with an option for bars, a plain line")
     .suggesting(.words(OutputFormat.names)).under("Output")
     Option.flag("--json", of: lines + [.explain, .top], help: "Print JSON lines, as --format json does.") {
       $0.output.isJSON = $1
