@@ -13,7 +13,8 @@ struct LogSelection {
     self.options = options
     if let since = options.since, Self.moment(since, now: LogMoment.now.wall) == nil {
       throw UsageError(
-        "--since needs a number with s, m, h, d or w behind it, such as 7d, or a date such as 2026-11-24.")
+        "--since needs a number with s, m, h, d or w behind it, such as 7d, a date such as 2026-11-24, today or yesterday."
+      )
     }
   }
 
@@ -28,10 +29,13 @@ struct LogSelection {
     (options.since ?? standard).flatMap { Self.moment($0, now: LogMoment.now.wall) } ?? 0
   }
 
-  /// Parses a date, or a number with a unit. Nil if the text is neither.
+  /// Parses a date, `today`, `yesterday`, or a number with a unit. Nil if the text is none of them.
   ///
   /// - Parameter now: The current time in microseconds since 1970.
   static func moment(_ text: String, now: Int64) -> Int64? {
+    if text == "today" || text == "yesterday" {
+      return LocalTime(now).startOfDay(later: text == "today" ? 0 : -1)
+    }
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     if parts.count == 3, [4, 2, 2] == parts.map(\.count), parts.allSatisfy({ $0.allSatisfy(\.isASCIIDigit) }) {
       let numbers = parts.compactMap { Int($0) }

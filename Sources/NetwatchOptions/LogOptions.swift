@@ -17,7 +17,7 @@ package struct LogOptions: Sendable {
   package static let options: [Option<LogOptions>] = [
     .text(
       "--since", value: "when", of: [.log, .report],
-      help: "Start this long ago, such as 90m, 12h, 7d or 4w, or at a date such as 2026-11-24."
+      help: "Start this long ago, such as 90m, 12h, 7d or 4w; or at a date such as 2026-11-24, today or yesterday."
     ) { $0.since = $1 },
     .text("--file", value: "path", of: [.log, .report], help: "Read this log.") { $0.file = $1 }
       .standard("your own log, otherwise that of the system service").suggesting(.files),

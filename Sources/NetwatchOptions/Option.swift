@@ -178,13 +178,18 @@ extension Option {
 }
 
 extension Duration {
-  /// Parses a number of seconds from 0, such as `2` or `0.5`.
+  /// Parses a time from 0: a number of seconds such as `2` or `0.5`, or a number with `ms`, `s`, `m`, `h` or `d` behind it.
   ///
   /// - Throws: A `PlainError` with a sentence that says what to write.
   package init(optionValue text: String) throws(PlainError) {
-    guard let seconds = Double(text), seconds >= 0, seconds <= Duration.longestDelay / .seconds(1) else {
-      throw PlainError("'\(text.harmless)' is not a number of seconds, 0 or more; write 2 or 0.5.")
+    let units: [(suffix: String, seconds: Double)] = [("ms", 0.001), ("s", 1), ("m", 60), ("h", 3_600), ("d", 86_400)]
+    let unit = units.first { text.hasSuffix($0.suffix) } ?? ("", 1)
+    guard let number = Double(text.dropLast(unit.suffix.count)), number >= 0,
+      number * unit.seconds <= Duration.longestDelay / .seconds(1)
+    else {
+      throw PlainError(
+        "'\(text.harmless)' is not a time, 0 or more; write seconds such as 2 or 0.5, or 30s, 5m or 1h.")
     }
-    self = .seconds(seconds)
+    self = .seconds(number * unit.seconds)
   }
 }

@@ -78,7 +78,7 @@ import Testing
   func `a negative value is refused as a value`(arguments: [String]) throws {
     let result = try ChildProcess.run([Programs.netwatch] + arguments)
     #expect(result.ending == .exited(64))
-    #expect(result.error.contains("'-1' is not a number of seconds, 0 or more; write 2 or 0.5."))
+    #expect(result.error.contains("'-1' is not a time, 0 or more; write seconds such as 2 or 0.5, or 30s, 5m or 1h."))
   }
 
   @Test func `standard output is closed`() throws {

@@ -131,6 +131,8 @@ import Testing
     #expect(csv.count == 3)
     #expect(try log("--outages", "--csv")[1].contains(",no_carrier,seen,unseen,virtual,v0,,,false,"))
     #expect(try log("--since", "2020-01-01").count == 3)
+    #expect(try log("--since", "yesterday").count == 3)
+    #expect(try log("--since", "30m").count == 3)
     #expect(try log("--since", "2099-01-01") == ["Nothing was watched in this time."])
   }
 
@@ -347,7 +349,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ["log", "--since", "yesterday"], ["log", "--since", "2026-02-30"], ["log", "--json", "--csv"], ["--json", "log"],
+    ["log", "--since", "tomorrow"], ["log", "--since", "2026-02-30"], ["log", "--json", "--csv"], ["--json", "log"],
     ["log", "--interfaces"], ["--log"], ["-f", "--log", "--target", "192.0.2.1"], ["-f", "--log", "-i", "v0"],
     ["report"],
     ["status", "--log"],

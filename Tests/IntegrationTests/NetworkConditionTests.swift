@@ -11,7 +11,8 @@ import Testing
     let result = try ChildProcess.run(
       namespace.command(
         [Programs.netwatch, "--check", "--json"] + conditions.flatMap { ["--for", $0] } + options))
-    guard [.exited(0), .exited(1)].contains(result.ending), result.error == "" else {
+    let isRefuted = result.ending == .exited(1) && result.error.contains(" does not hold: ")
+    guard isRefuted || result.ending == .exited(0) && result.error == "" else {
       throw TestFailure("\(result.ending) \(result.error)")
     }
     return result.ending == .exited(0)
@@ -103,15 +104,59 @@ import Testing
     #expect(Set([home, other, narrow, ipv6]).count == 4)
   }
 
-  @Test func `text tells the ID too, and only if it is asked for`() throws {
+  @Test func `text is the ID alone, and only if it is asked for`() throws {
     let namespace = try NetworkNamespace.online()
     try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
     let id = try #require(try Self.network(namespace))
-    let text = try ChildProcess.run(namespace.command([Programs.netwatch, "--format", "text", "--network-id"]))
-    #expect(text.output.first?.hasSuffix("  network \(id)") == true, "\(text.output)")
+    for options in [["--network-id"], ["status", "--network-id"], ["--format", "text", "--network-id"]] {
+      let text = try ChildProcess.run(namespace.command([Programs.netwatch] + options))
+      #expect(text.output == [id] && text.error == "" && text.ending == .exited(0))
+    }
     for options in [["--format", "text", "-v"], ["--json"]] {
       let plain = try ChildProcess.run(namespace.command([Programs.netwatch, "status"] + options))
       #expect(!plain.output.joined().contains("network_id") && !plain.output.joined().contains(id))
+    }
+  }
+
+  /// Whoever asks for a condition learns which one does not hold, and why.
+  @Test func `a condition that does not hold is named`() throws {
+    let namespace = try NetworkNamespace.online()
+    func error(_ command: [String], _ conditions: String...) throws -> String {
+      let result = try ChildProcess.run(
+        namespace.command([Programs.netwatch] + command + conditions.flatMap { ["--for", $0] }))
+      #expect(result.ending == .exited(1))
+      return result.error
+    }
+    #expect(
+      try error(["--check"], "ssid=Home")
+        == "netwatch: ssid=Home does not hold: no WiFi network carries the traffic")
+    #expect(
+      try error(["wait", "-t", "50ms"], "medium=wifi", "vpn", "reachable") == """
+        netwatch: medium=wifi does not hold: virtual v0 carries the traffic
+        netwatch: vpn does not hold: the traffic goes through no VPN
+        """)
+    #expect(
+      try error(["--check"], "not-reachable") == "netwatch: not-reachable does not hold: virtual v0 carries the traffic"
+    )
+    #expect(
+      try error(["--check"], "network=0123456789abcdef")
+        == "netwatch: network=0123456789abcdef does not hold: the hardware address of the gateway is not known")
+    try namespace.run("ip link set v1 down")
+    #expect(try error(["--check"], "wired") == "netwatch: wired does not hold: nothing is reachable (no carrier)")
+    #expect(try error(["--check", "-q"], "wired") == "")
+    #expect(try error(["wait", "-q", "-t", "0"], "wired") == "")
+    #expect(try error(["--check"]) == "")
+    #expect(try Self.check(namespace, "not-reachable"))
+  }
+
+  @Test func `-q prints nothing and sets the exit status`() throws {
+    let namespace = try NetworkNamespace.online()
+    for (words, status) in [
+      (["--check", "-q"], 0), (["status", "--check", "--quiet", "--json"], 0), (["-q", "--check", "--for", "vpn"], 1),
+      (["wait", "-q", "-t", "5m", "--for", "medium=virtual"], 0),
+    ] as [([String], CInt)] {
+      let result = try ChildProcess.run(namespace.command([Programs.netwatch] + words))
+      #expect(result.ending == .exited(status) && result.output == [] && result.error == "", "\(words)")
     }
   }
 

@@ -71,7 +71,8 @@ import Testing
     let namespace = try NetworkNamespace.online()
     try namespace.run(
       "ip link add w0 type veth peer name w1", "ip link set w0 up", "ip link add br0 type bridge",
-      "ip link add x0 type veth peer name x1", "ip link set x0 master br0", "ip link set x0 up", "ip link set x1 up")
+      "ip link add x0 type veth peer name x1", "ip link set x0 master br0", "ip link set x0 up", "ip link set x1 up",
+      "ip link add ifb0 type ifb", "ip link add ifb1 type ifb", "ip link set ifb1 up")
     try namespace.waitUntilRunning("x0")
     let status = try ChildProcess.run(
       namespace.command([Programs.netwatch, "status", "-v", "--format", "text"]), environment: ["LC_ALL=C.UTF-8"])
@@ -85,10 +86,14 @@ import Testing
     #expect(try status.output[row("w0") + 1] == "      its other end is missing")
     #expect(try status.output[row("w1")].hasSuffix("virtual  switched off"))
     #expect(try status.output[row("x0")].hasSuffix("virtual  port of br0"))
-    // Loopback is nobody's way out.
-    #expect(!status.output.contains { $0.contains(" lo ") })
+    // Loopback is nobody's way out, and nobody asked for what a module of the kernel has made.
+    let hidden = ["lo", "ifb0", "ifb1"]
+    for name in hidden { #expect(!status.output.contains { $0.contains(" \(name) ") }) }
     let all = try ChildProcess.run(namespace.command([Programs.netwatch, "--interfaces", "--format", "text"]))
-    #expect(all.output.contains { $0.contains(" lo ") })
+    for name in hidden { #expect(all.output.contains { $0.contains(" \(name) ") }) }
+    try namespace.run("ip addr add 10.5.0.1/24 dev ifb1")
+    let used = try ChildProcess.run(namespace.command([Programs.netwatch]))
+    #expect(used.output.contains { $0.contains(" ifb1 ") } && !used.output.contains { $0.contains(" ifb0 ") })
   }
 
   @Test func `a machine of many links shows those that matter`() throws {

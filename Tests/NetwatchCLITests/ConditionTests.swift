@@ -27,12 +27,36 @@ import Testing
     #expect(Self.holding(Self.record(.notReachable)) == ["not-reachable"])
     #expect(Self.holding(Self.record(.unknown)) == [])
     let tunnel = VPN(kernelName: InterfaceName("wg0"), interfaceIndex: 9, kind: .wireguard, families: [.ipv4])
-    #expect(Self.holding(Self.record(.wifi) { $0.vpn = tunnel }) == ["reachable", "wifi", "unmetered"])
+    #expect(Self.holding(Self.record(.wifi) { $0.vpn = tunnel }) == ["reachable", "wifi", "unmetered", "vpn"])
     // Whether what carries the tunnel costs money is not known.
     let vague = VPN(
       kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false, families: [.ipv4])
-    #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi"])
+    #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi", "vpn"])
+    #expect(!Condition.medium(.wifi).holds(for: Self.record(.wifi) { $0.vpn = vague }, in: { nil }))
     #expect(Self.holding(Self.record(.wifi) { $0.isExpensive = true }) == ["reachable", "wifi", "not-vpn"])
+  }
+
+  @Test(arguments: Medium.allCases)
+  func `a medium is that of the interface that carries the traffic`(medium: Medium) throws {
+    let condition = try Condition.named("medium=\(medium.rawValue)")
+    for other in Medium.allCases {
+      let record = Self.record(other == .wwan ? .wwan : .wifi) { $0.medium = other }
+      #expect(condition.holds(for: record, in: { nil }) == (other == medium))
+      #expect((condition.refutation(for: record, in: { nil }) == nil) == (other == medium))
+      if medium == .wired { #expect(try Condition.named("wired").holds(for: record, in: { nil }) == (other == medium)) }
+    }
+    #expect(!condition.holds(for: Self.record(.notReachable), in: { nil }))
+  }
+
+  @Test func `the internet has to have answered`() {
+    var record = EventRecord.example(.wifi)
+    for (internet, why) in [
+      (nil, "no server was asked"), (.portal, "behind a login page (captive portal)"), (.absent, "no internet"),
+      (.unknown, "internet: unknown"), (.full, nil),
+    ] as [(InternetAccess?, String?)] {
+      record.internet = internet
+      #expect(Condition.internet.refutation(for: record, in: { nil }) == why.map { "internet does not hold: \($0)" })
+    }
   }
 
   @Test func `an SSID holds to the byte`() throws {

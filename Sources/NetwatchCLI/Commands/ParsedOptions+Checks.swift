@@ -43,11 +43,11 @@ extension ParsedLine<ParsedOptions> {
 
   private func checkConditions() throws {
     let conditions = values.conditions
-    if command == .status, !values.checks, !conditions.isEmpty {
-      throw UsageError("--for belongs to --check; add --check.")
+    if command == .status, !values.checks, let option = given(among: ["--for", "--quiet"]) {
+      throw UsageError("\(option) belongs to --check; add --check.")
     }
-    if values.probe.url == nil, let stage = conditions.stageByProbe {
-      throw UsageError("stage=\(stage.rawValue) needs an answer from a server; add --probe.")
+    if values.probe.url == nil, let condition = conditions.needingProbe {
+      throw UsageError("\(condition) needs an answer from a server; add --probe.")
     }
     guard conditions.contains(.notReachable) else { return }
     if conditions.contains(where: { $0 != .notReachable }) {

@@ -36,7 +36,12 @@ extension ParsedOptions {
     .required().suggesting(.files)
     Option.seconds("-t", "--timeout", of: [.wait], help: "Give up after this time.") { $0.timeout = $1 }
       .standard("never")
-    Option.flag("-q", "--quiet", of: [.wait], help: "Print nothing; only set the exit status.") { $0.isQuiet = $1 }
+    Option.flag(
+      "-q", "--quiet", of: [.status, .wait], help: "With --check or wait, print nothing; only set the exit status."
+    ) { $0.isQuiet = $1 }
+    .help(in: .status, text: "With --check, print nothing; only set the exit status.")
+    .help(in: .wait, text: "Print nothing; only set the exit status.")
+    .under("State")
     Option.text("--socket", value: "path", of: [.serve], help: "Listen on this path.") { $0.socket = $1 }
       .suggesting(.files)
     Option.number("--connections", in: 1...Int.max, of: [.serve], help: "Accept at most N clients.") {
@@ -154,18 +159,17 @@ extension ParsedOptions {
       .under("State")
       Option.flag(
         "--network-id", of: [.status],
-        help: "Also print an ID by which this machine recognizes the network, for --for network=ID. Not with --follow."
+        help: """
+          Print only an ID by which this machine recognizes the network, for --for network=ID; with --json, the state with it.
+          """
       ) { $0.namesNetwork = $1 }
-      .help(
-        in: .status,
-        text: "Also print an ID by which this machine recognizes the network, for --for network=ID."
-      )
       .under("State")
     }
 
   private static let conditionHelp = """
-    \(Condition.names.joined(separator: ", ")). Of these, wifi means everything that is not cellular, also a cable. May be \
-    repeated: all must hold. A condition that netwatch cannot judge does not hold.
+    \(Condition.names.joined(separator: ", ")). As in AFNetworking, wifi is everything that is not cellular, also a cable; for \
+    WiFi alone, use medium=wifi. MEDIUM is \(Medium.list). May be repeated: all must hold. A condition that netwatch cannot \
+    judge does not hold.
     """
 
   private static let detailOptions = Option<ParsedOptions>.table {

@@ -1,16 +1,14 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
+import NetwatchStream
 
 /// `netwatch status`: prints one snapshot.
 struct StatusCommand {
   let options: ParsedOptions
 
   func run() throws -> ProcessEnding {
-    let renderer: any LineRenderer =
-      options.isPrometheus
-      ? MetricsRenderer(asksService: options.watch.usesService)
-      : try options.output.makeRenderer(saysWhy: options.isVerbose)
+    let renderer = try makeRenderer()
     let text = renderer as? TextRenderer
     let needsNetwork = options.namesNetwork || options.conditions.needNetwork
     let saysAll = options.isVerbose && text != nil || options.isPrometheus
@@ -39,6 +37,30 @@ struct StatusCommand {
       conditions: options.conditions, networkKey: needsNetwork ? NetworkKey.read() : nil,
       namesNetwork: options.namesNetwork)
     try follower.run()
-    return .exited(options.checks && !follower.isAsWanted ? 1 : 0)
+    if printsOnlyNetwork {
+      guard let network = follower.network else {
+        StandardError.tell("the network has no ID, because the hardware address of its gateway is not known")
+        return .exited(1)
+      }
+      try StandardOutput().write("\(network.text)\n")
+    }
+    guard options.checks, !follower.isAsWanted else { return .exited(0) }
+    if !options.isQuiet, let last = follower.last {
+      options.conditions.tellRefutations(for: last, in: { follower.network })
+    }
+    return .exited(1)
   }
+
+  private var printsOnlyNetwork: Bool { options.namesNetwork && !options.output.wantsJSON && !options.isQuiet }
+
+  private func makeRenderer() throws(PlainError) -> any LineRenderer {
+    if options.isQuiet || printsOnlyNetwork { return NoRenderer() }
+    if options.isPrometheus { return MetricsRenderer(asksService: options.watch.usesService) }
+    return try options.output.makeRenderer(saysWhy: options.isVerbose)
+  }
+}
+
+/// Prints nothing, for a command whose answer is its exit status.
+private final class NoRenderer: LineRenderer {
+  func print(_ record: EventRecord, to output: StandardOutput) {}
 }

@@ -13,15 +13,16 @@ struct WaitCommand {
   func run() throws -> ProcessEnding {
     let renderer = try options.output.makeRenderer(saysWhy: options.isVerbose)
     let output = options.isQuiet ? nil : try StandardOutput()
-    let (last, isMet) = try wait()
+    let (last, isMet, network) = try wait()
     if let last, let output { try renderer.print(last, to: output) }
+    if let last, !isMet, !options.isQuiet { options.conditions.tellRefutations(for: last, in: { network }) }
     return .exited(isMet ? 0 : 1)
   }
 
   /// Waits until the conditions hold or the time is up.
   ///
-  /// - Returns: The last record, and whether the conditions hold for it.
-  private func wait() throws -> (EventRecord?, isMet: Bool) {
+  /// - Returns: The last record, whether the conditions hold for it, and the ID of the network.
+  private func wait() throws -> (EventRecord?, isMet: Bool, NetworkIdentity?) {
     let wanted = options.conditions
     let networkKey = try wanted.needNetwork ? NetworkKey.read() : nil
     let loop = try EventLoop()
@@ -35,6 +36,7 @@ struct WaitCommand {
     lines.tellsEachStage = wanted.needStages
     var last: EventRecord?
     var isMet = false
+    var network: NetworkIdentity?
     var look = {}
     let source = try LineSource(lines, on: loop) { record in
       // The line keeps the reason of the path, so only the results of the probe and the stages change.
@@ -51,7 +53,8 @@ struct WaitCommand {
     var again: LoopTimer?
     look = { [unowned source] in
       guard let last else { return }
-      isMet = wanted.hold(for: last, in: networkKey.flatMap { source.network(key: $0) })
+      network = networkKey.flatMap { source.network(key: $0) }
+      isMet = wanted.hold(for: last, in: network)
       if isMet { source.finish() } else if networkKey != nil { again?.set(after: Self.networkInterval) }
     }
     again = LoopTimer(on: loop) { look() }
@@ -60,6 +63,6 @@ struct WaitCommand {
     try source.run()
     source.stop()
     again?.stop()
-    return (last, isMet)
+    return (last, isMet, network)
   }
 }

@@ -1,16 +1,23 @@
 import Netwatch
+import NetwatchEventLoop
 import NetwatchOptions
 import NetwatchStream
 
-/// A condition on the network, such as those of `--for`.
+/// A condition on the network, as `--for` has it.
 ///
 /// A condition that is not known does not hold. While nothing is reachable, only ``notReachable`` and ``stage(_:)`` can hold.
 enum Condition: Hashable {
   case reachable, notReachable, wifi, wwan
   /// The interface that carries the traffic is known, and costs nothing as far as netwatch knows.
   case unmetered
+  /// The traffic goes through a tunnel.
+  case vpn
   /// The traffic goes through no tunnel.
   case notVPN
+  /// A server on the internet has answered as it should.
+  case internet
+  /// An interface of this kind carries the traffic.
+  case medium(Medium)
   /// The WiFi network with this name carries the traffic. Names are compared byte by byte.
   case ssid(SSID)
   /// The network with this ID carries the traffic.
@@ -21,14 +28,15 @@ enum Condition: Hashable {
   /// The conditions that are written as one word.
   static let simple: [(name: String, condition: Condition)] = [
     ("reachable", .reachable), ("not-reachable", .notReachable), ("wifi", .wifi), ("wwan", .wwan),
-    ("unmetered", .unmetered), ("not-vpn", .notVPN),
+    ("wired", .medium(.wired)), ("unmetered", .unmetered), ("vpn", .vpn), ("not-vpn", .notVPN), ("internet", .internet),
   ]
 
-  static let names = simple.map(\.name) + ["ssid=NAME", "network=ID", "stage=STAGE"]
+  static let names = simple.map(\.name) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
 
   /// The conditions that completions offer, some of which the user goes on to write.
   static let suggestions =
-    simple.map(\.name) + ["ssid=", "network="] + NetworkStage.names.map { "stage=\($0)" }
+    simple.map(\.name) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
+    + NetworkStage.names.map { "stage=\($0)" }
 
   /// Reads the value of `--for`.
   @Sendable static func named(_ text: String) throws(PlainError) -> Condition {
@@ -50,6 +58,11 @@ enum Condition: Hashable {
         throw PlainError("network= needs the 16 digits that netwatch status --network-id prints.")
       }
       return .network(network)
+    case "medium":
+      guard let medium = Medium(rawValue: parts[1]) else {
+        throw PlainError(unknown: text, of: Medium.names.map { "medium=\($0)" })
+      }
+      return .medium(medium)
     case "stage":
       guard let stage = NetworkStage(rawValue: parts[1]) else {
         throw PlainError(unknown: text, of: NetworkStage.names.map { "stage=\($0)" })
@@ -71,10 +84,56 @@ enum Condition: Hashable {
     case .wifi: path.status == .wifi
     case .wwan: path.status == .wwan
     case .unmetered: path.isReachable && !path.isExpensive && path.vpn?.isCarrierKnown ?? true
+    case .vpn: path.isReachable && path.vpn != nil
     case .notVPN: path.isReachable && path.vpn == nil
+    case .internet: record.internet?.isFull ?? false
+    case .medium(let medium): path.isReachable && path.medium == medium && path.vpn?.isCarrierKnown ?? true
     case .ssid(let ssid): path.verdict.ssid == ssid
     case .network(let wanted): path.isReachable && network() == wanted
     case .stage(let stage): record.stages?[stage].isOK ?? false
+    }
+  }
+
+  /// Returns a sentence that says why the condition does not hold for a record; nil if it holds.
+  ///
+  /// - Parameter network: As for ``holds(for:in:)``.
+  func refutation(for record: EventRecord, in network: () -> NetworkIdentity?) -> String? {
+    holds(for: record, in: network) ? nil : "\(name) does not hold: \(fault(record, network))"
+  }
+
+  private func fault(_ record: EventRecord, _ network: () -> NetworkIdentity?) -> String {
+    let path = record.path
+    let carrier = "\(path.medium?.rawValue ?? "?") \(path.interfaceName ?? "?") carries the traffic"
+    switch self {
+    case .stage(let stage): return record.stages?.words(of: stage) ?? "it is not known"
+    case .ssid where path.status != .unknown:
+      return path.wifi.map { "the WiFi network “\($0.ssid.text)” carries the traffic" }
+        ?? "no WiFi network carries the traffic"
+    case .notReachable where path.isReachable: return carrier
+    case _ where path.status == .unknown: return "the state of the network is not known"
+    case _ where !path.isReachable: return "nothing is reachable (\(path.reason.rawValue.words))"
+    case .internet: return record.internet?.words.description ?? "no server was asked"
+    case .network:
+      return network().map { "the network's ID is \($0.text)" } ?? "the hardware address of the gateway is not known"
+    case .unmetered where path.isExpensive: return "\(path.interfaceName ?? "?") may cost money"
+    case .vpn: return "the traffic goes through no VPN"
+    case .notVPN: return "the traffic goes through the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .unmetered: return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .medium where path.vpn?.isCarrierKnown == false:
+      return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .reachable, .notReachable, .wifi, .wwan, .medium, .ssid: return carrier
+    }
+  }
+
+  /// The condition as users write it.
+  private var name: String {
+    if let name = Self.simple.first(where: { $0.condition == self })?.name { return name }
+    return switch self {
+    case .medium(let medium): "medium=\(medium.rawValue)"
+    case .ssid(let ssid): "ssid=\(ssid.text)"
+    case .network(let network): "network=\(network.text)"
+    case .stage(let stage): "stage=\(stage.rawValue)"
+    case .reachable, .notReachable, .wifi, .wwan, .unmetered, .vpn, .notVPN, .internet: ""
     }
   }
 }
@@ -94,9 +153,15 @@ extension [Condition] {
   /// Whether a condition is about a stage of the way to the internet.
   var needStages: Bool { contains { if case .stage = $0 { true } else { false } } }
 
-  /// The first stage of a condition that only a probe can find to work; nil if there is none.
-  var stageByProbe: NetworkStage? {
-    if contains(.stage(.dns)) { return .dns }
-    return contains(.stage(.internet)) ? .internet : nil
+  /// The first condition that only a probe can find to hold, as users write it; nil if there is none.
+  var needingProbe: String? {
+    if contains(.stage(.dns)) { return "stage=dns" }
+    if contains(.stage(.internet)) { return "stage=internet" }
+    return contains(.internet) ? "internet" : nil
+  }
+
+  /// Tells on standard error which conditions do not hold for a record, and why.
+  func tellRefutations(for record: EventRecord, in network: () -> NetworkIdentity?) {
+    for sentence in compactMap({ $0.refutation(for: record, in: network) }) { StandardError.tell(sentence.harmless) }
   }
 }

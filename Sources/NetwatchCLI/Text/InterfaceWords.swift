@@ -4,6 +4,15 @@ extension Interface {
   /// The name of the interface, without characters that could control the terminal.
   var shownName: String { name.harmless }
 
+  /// Whether a module of the kernel has made the interface when it was loaded, and nobody uses it: the ends of redirected traffic
+  /// (ifb), and the interfaces for packets that belong to no tunnel, such as tunl0, sit0 and gre0.
+  var isMadeByKernel: Bool {
+    guard let kind else { return false }
+    let fallbacks = ["dummy", "erspan", "gre", "gretap", "ip6gre", "ip6tnl", "ipip", "sit", "vti", "vti6"]
+    return addresses.allSatisfy(\.address.isLinkLocal)
+      && (kind == "ifb" || fallbacks.contains(kind) && !isAdministrativelyUp)
+  }
+
   /// The reason why the interface can carry nothing, by its own state; nil if it can.
   var fault: ReachabilityReason? {
     guard isAdministrativelyUp else { return .linkDown }

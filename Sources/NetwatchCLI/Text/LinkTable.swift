@@ -45,7 +45,7 @@ struct LinkTable {
     self.terminal = terminal
     self.isWhole = isWhole
     self.explains = explains
-    let all = path.links.filter { isWhole || !$0.isLoopback }.map { interface in
+    let all = path.links.filter { isWhole || !$0.isLoopback && !$0.isMadeByKernel }.map { interface in
       Row(
         interface: interface, name: interface.shownName, medium: interface.medium.rawValue,
         state: path.state(of: interface), isUsed: path.isUsed(interface))

@@ -47,7 +47,6 @@ final class TextRenderer: LineRenderer {
   private var wasVisible = false
   private var programs: ((EventRecord) -> [NamedCount]?)?
   private var requests: ((EventRecord) -> [NamedCount])?
-  private var network: (() -> NetworkIdentity?)?
   /// The interface that carried the traffic when the last line was printed.
   private var formerName: String?
 
@@ -96,8 +95,6 @@ final class TextRenderer: LineRenderer {
   func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
 
   func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) { if saysWhy { requests = body } }
-
-  func nameNetwork(_ body: @escaping () -> NetworkIdentity?) { network = body }
 
   func shows(_ record: EventRecord) -> Bool {
     record.event != .activity || record.activity.state.isVisible != wasVisible
@@ -205,7 +202,6 @@ final class TextRenderer: LineRenderer {
       let part = path.partlyCovered.map { "\($0) " } ?? ""
       details.append(part + (vpn.isCarrierKnown ? "through \(name)" : "over \(name), on an unknown link"))
     }
-    if let network, path.isReachable { details.append("network \(network()?.text ?? "unknown")") }
     // The reason already says what the probe has found.
     if let internet = record.internet, path.isReachable, record.event != .activity, path.reason != .internetChanged {
       details.append("\(internet.words)")

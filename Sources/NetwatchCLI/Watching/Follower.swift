@@ -17,6 +17,8 @@ final class Follower {
   private var lines = 0
   /// Whether the conditions hold for the last record and, if the internet was probed, it answers.
   private(set) var isAsWanted = false
+  /// The record of the last line; nil before the first one.
+  private(set) var last: EventRecord?
 
   /// - Parameters:
   ///   - renderer: The renderer that prints the lines.
@@ -46,7 +48,7 @@ final class Follower {
     try renderer.prepare(on: loop)
     renderer.onFailure { [unowned source] error in source.fail(error) }
     renderer.nameRequests { [unowned source] record in source.labels(of: record) }
-    if namesNetwork { renderer.nameNetwork { [unowned self] in network } }
+    if namesNetwork { renderer.nameNetwork { [unowned self] in currentNetwork } }
     guard namesPrograms else { return }
     // A process that prints one line has nothing else to do, so it may search longer.
     let searchTime = count == 1 ? Duration.seconds(1) : .milliseconds(50)
@@ -69,13 +71,18 @@ final class Follower {
     if hasPrintedAll { try hooks?.finish() }
   }
 
-  private var network: NetworkIdentity? { networkKey.flatMap { source?.network(key: $0) } }
+  /// The ID of the network that carries the last path; nil while it is not known.
+  private(set) var network: NetworkIdentity?
+
+  private var currentNetwork: NetworkIdentity? { networkKey.flatMap { source?.network(key: $0) } }
 
   private func print(_ record: EventRecord) {
     // First, because whoever reads the line may end netwatch at once.
     log?.add(record)
     if renderer.shows(record) { lines += 1 }
+    if networkKey != nil { network = currentNetwork }
     isAsWanted = conditions.hold(for: record, in: network)
+    last = record
     do throws(PlainError) {
       try renderer.print(record, to: output)
       // Hooks do not run for traffic lines, because they come each second.
