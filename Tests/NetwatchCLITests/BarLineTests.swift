@@ -17,19 +17,20 @@ import Testing
     #expect(try BarLines.line(.conky, nasty) == ##"${color 56b4e9}● Café <b>&"\%{x}\#${color}"##)
     #expect(
       try BarLines.line(.i3bar, nasty)
-        == ##",[{"name":"netwatch","instance":"wlan0","full_text":"● Café <b>&\"\\%{x}#","short_text":"wifi","##
+        == ##",[{"name":"netwatch","instance":"wlan0","full_text":"● \##u{2068}Café <b>&\"\\%{x}#\##u{2069}","short_text":"wifi","##
         + ##""color":"#56b4e9","markup":"none"}]"##)
     #expect(
       try BarLines.line(.i3blocks, nasty)
-        == ##"{"full_text":"● Café &lt;b&gt;&amp;&quot;&#92;%{x}#","short_text":"wifi","color":"#56b4e9","markup":"pango"}"##
+        == ##"{"full_text":"● \##u{2068}Café &lt;b&gt;&amp;&quot;&#92;%{x}#\##u{2069}","short_text":"wifi","color":"#56b4e9","markup":"pango"}"##
     )
     #expect(
       try BarLines.line(.i3statusRust, nasty)
-        == ##"{"icon":"","state":"Good","text":"● Café &lt;b&gt;&amp;&quot;\\%{x}#","short_text":"wifi"}"##)
+        == ##"{"icon":"","state":"Good","text":"● \##u{2068}Café &lt;b&gt;&amp;&quot;\\%{x}#\##u{2069}","short_text":"wifi"}"##
+    )
     #expect(
       try BarLines.line(.waybar, nasty)
-        == ##"{"text":"● Café &lt;b&gt;&amp;&quot;\\%{x}#","alt":"wifi","tooltip":"wifi wlan0: Café "##
-        + ##"&lt;b&gt;&amp;&quot;\\%{x}#, 72%\n192.168.1.23 via 192.168.1.1","class":["wifi","online"],"percentage":72}"##
+        == ##"{"text":"● \##u{2068}Café &lt;b&gt;&amp;&quot;\\%{x}#\##u{2069}","alt":"wifi","tooltip":"wifi wlan0: \##u{2068}Café "##
+        + ##"&lt;b&gt;&amp;&quot;\\%{x}#\##u{2069}, 72%\n192.168.1.23 via 192.168.1.1","class":["wifi","online"],"percentage":72}"##
     )
   }
 
@@ -61,6 +62,35 @@ import Testing
         == ["Café VPN", "Café busy", "not reachable", "Café login", "Café no internet"])
     let colors = try states.map { try BarGrammar.polybar(BarLines.line(.polybar, $0)).tags[0] }
     #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00", "F#cc79a7", "F#cc79a7"])
+  }
+
+  /// Pango orders a line by the direction of its characters: without isolates, a network's name from right to left would take the
+  /// signal and the address to its other side.
+  @Test func `a name from right to left turns only itself`() throws {
+    let record = BarLines.record(ssid: Array("שלום\u{2069}\u{202e}".utf8))
+    let look = try BarLines.look("{ssid} {signal_dbm} {ip}")
+    for format in [BarFormat.waybar, .i3bar, .i3blocks, .i3statusRust] {
+      #expect(try BarLines.line(format, record, look).contains("\u{2068}שלום\u{2069} "))
+      #expect(try BarLines.line(format, BarLines.record(ssid: Array("Home".utf8)), look).contains("\"Home "))
+      let ascii = try BarLines.look("{ssid}", icons: .ascii)
+      #expect(try !BarLines.line(format, record, ascii).contains("\u{2068}שלום\u{2069}\""))
+    }
+    // The others write characters where they stand, and would show the isolates as boxes.
+    for format in [BarFormat.polybar, .lemonbar, .xmobar, .conky, .plain] {
+      let line = try BarLines.line(format, record, look)
+      #expect(line.contains("שלום") && !line.contains("\u{2068}"))
+    }
+    let short = try BarLines.line(.waybar, record, BarLines.look("{ssid}", width: 3))
+    #expect(short.contains("\u{2068}של…\u{2069}"), "\(short)")
+  }
+
+  @Test func `the unit of rates is a field`() throws {
+    for (units, name) in [(TrafficUnits.bits, "b/s"), (.bytes, "B/s")] {
+      var look = try BarLines.look("{down}{unit}")
+      look.units = units
+      #expect(try BarLines.line(.plain, BarLines.record(), look).hasSuffix(name))
+    }
+    #expect(try BarTemplate("{unit}").showsTraffic)
   }
 
   @Test func `a signal is as wide as it can become`() throws {
@@ -124,14 +154,16 @@ import Testing
     #expect(try BarLines.line(.polybar, portal) == "%{F#cc79a7}◐ Café login VPN%{F-}")
     #expect(
       try BarLines.line(.i3bar, none)
-        == ##",[{"name":"netwatch","instance":"wlan0","full_text":"◌ Café no internet","short_text":"no-internet","##
+        == ##",[{"name":"netwatch","instance":"wlan0","full_text":"◌ \##u{2068}Café\##u{2069} no internet","short_text":"no-internet","##
         + ##""color":"#cc79a7","markup":"none"}]"##)
     #expect(
       try BarLines.line(.i3blocks, portal)
-        == ##"{"full_text":"◐ Café login VPN","short_text":"portal","color":"#cc79a7","markup":"pango"}"##)
+        == ##"{"full_text":"◐ \##u{2068}Café\##u{2069} login VPN","short_text":"portal","color":"#cc79a7","markup":"pango"}"##
+    )
     #expect(
       try BarLines.line(.i3statusRust, none)
-        == ##"{"icon":"","state":"Warning","text":"◌ Café no internet","short_text":"no-internet"}"##)
+        == ##"{"icon":"","state":"Warning","text":"◌ \##u{2068}Café\##u{2069} no internet","short_text":"no-internet"}"##
+    )
     for (record, word, words) in [
       (portal, "portal", "behind a login page (captive portal)"), (none, "no-internet", "no internet"),
     ] {

@@ -40,11 +40,13 @@ import Testing
 
   @Test func `markup in a template is kept, and a field inside a tag is refused`() throws {
     let bold = try BarLines.look("<b>{ssid}</b> &amp; \"{ip}\"")
-    #expect(try BarLines.line(.waybar, BarLines.record(), bold).hasPrefix(#"{"text":"<b>Café</b> &amp; \"192."#))
+    #expect(
+      try BarLines.line(.waybar, BarLines.record(), bold).hasPrefix(
+        #"{"text":"<b>\#u{2068}Café\#u{2069}</b> &amp; \"192."#))
     let quoted = try BarLines.look("<span color=\"red\">\"{ssid}\"</span>")
     #expect(
       try BarLines.line(.i3blocks, BarLines.record(), quoted)
-        .hasPrefix(#"{"full_text":"<span color='red'>&quot;Café&quot;</span>","#))
+        .hasPrefix(#"{"full_text":"<span color='red'>&quot;\#u{2068}Café\#u{2069}&quot;</span>","#))
     #expect(throws: PlainError.self) { try BarLines.line(.waybar, nothing, look("<a href='{ssid}'>")) }
     #expect(throws: PlainError.self) { try BarLines.line(.waybar, nothing, look("this & that")) }
     #expect(throws: PlainError.self) { try BarLines.line(.polybar, nothing, look("%{{F{ssid}}}")) }

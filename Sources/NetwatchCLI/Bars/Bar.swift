@@ -49,13 +49,16 @@ struct Bar: Sendable {
           "restart-interval": 5
       },
 
-      /* ~/.config/waybar/style.css */
+      /* ~/.config/waybar/style.css: one of wifi, wired, wwan, bluetooth, virtual, other, offline and unknown;
+         and online, vpn, expensive, portal, no-internet and busy while they apply */
       #custom-netwatch { padding: 0 8px; }
       #custom-netwatch.online { color: #56b4e9; }
+      #custom-netwatch.vpn { border-bottom: 2px solid #009e73; }
       #custom-netwatch.expensive { color: #e69f00; }
       #custom-netwatch.portal, #custom-netwatch.no-internet { color: #cc79a7; }
       #custom-netwatch.offline { color: #d55e00; }
       #custom-netwatch.unknown { color: #999999; }
+      #custom-netwatch.busy { font-weight: bold; }
       """, click: ("return-type", #"    "on-click": "COMMAND","#)),
     Bar(
       "i3bar", .i3bar,

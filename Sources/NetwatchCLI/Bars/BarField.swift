@@ -22,6 +22,7 @@ enum BarField: String, CaseIterable {
   case down, up
   case downBytes = "down_bytes"
   case upBytes = "up_bytes"
+  case unit
   case graph
   case traffic
   case roundTripTime = "rtt"
@@ -30,13 +31,21 @@ enum BarField: String, CaseIterable {
   /// Whether the field shows the traffic of a link.
   var isOfTraffic: Bool {
     switch self {
-    case .down, .up, .downBytes, .upBytes, .graph, .traffic: true
+    case .down, .up, .downBytes, .upBytes, .unit, .graph, .traffic: true
     default: false
     }
   }
 }
 
 extension BarField {
+  /// Whether somebody else may have chosen the value.
+  var isChosenByStrangers: Bool {
+    switch self {
+    case .name, .interface, .ssid, .vpn, .portalURL: true
+    default: false
+    }
+  }
+
   /// The properties of the WiFi network that the field needs, apart from the name. Rates also need each change of the signal,
   /// so that the bar shows current ones.
   var wifi: WiFiReporting {
@@ -96,6 +105,7 @@ extension LineBuffer {
     case .up: append(rate: state.traffic?.sentBitsPerSecond.map(state.units.rate), of: state)
     case .downBytes: append(rate: state.traffic?.receivedBytes, of: state)
     case .upBytes: append(rate: state.traffic?.sentBytes, of: state)
+    case .unit: if path.isReachable { append(state.units.name) }
     case .traffic: appendTraffic(of: state)
     case .roundTripTime: append(tenths: state.record.carrierQuality?.tenthsOfMilliseconds, "ms", places: 4, of: state)
     case .loss: append(tenths: state.record.carrierQuality?.tenthsOfPercent, "%", places: 3, of: state)

@@ -10,6 +10,7 @@ extension BarFormat {
   /// that no text is taken for markup.
   static let i3bar = BarFormat(
     header: "{\"version\":1}\n[\n", separator: ",", clickHeader: "{\"version\":1,\"click_events\":true}\n[\n",
+    markup: BarMarkup(isBidirectional: true),
     begin: { line, state, scratch in
       line.append(#"[{"name":"netwatch","instance":""#)
       scratch.removeAll()

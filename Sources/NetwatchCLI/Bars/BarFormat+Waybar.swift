@@ -81,6 +81,9 @@ extension LineBuffer {
     scratch.append(field, of: state)
     guard scratch.count > 0 else { return }
     append(before)
+    let isIsolated = BarFormat.waybar.isolates([field], scratch, 0..<scratch.count)
+    if isIsolated { append("\u{2068}") }
     for position in 0..<scratch.count { append(pango: scratch[position]) }
+    if isIsolated { append("\u{2069}") }
   }
 }

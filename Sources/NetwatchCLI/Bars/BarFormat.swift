@@ -34,6 +34,15 @@ struct BarFormat: Sendable {
     line, _, _ in line.append("\n")
   }
 
+  /// Whether a value stands between U+2068 and U+2069, so that a name from right to left does not turn what stands beside it.
+  ///
+  /// - Parameters:
+  ///   - fields: The fields, one of which the value is of.
+  ///   - range: The place of the value in `values`.
+  func isolates(_ fields: [BarField], _ values: borrowing LineBuffer, _ range: Range<Int>) -> Bool {
+    markup.isBidirectional && fields.contains(where: \.isChosenByStrangers) && !values.isASCII(range)
+  }
+
   /// The format of dwm and other programs that show a line unchanged.
   static let plain = BarFormat(padding: " ")
   /// The format of GNU screen, which would obey control characters, but the text has none. If two lines come within a second,
@@ -50,6 +59,8 @@ struct BarMarkup: Sendable {
   var doubled: Character?
   /// Whether `&` begins an entity such as `&amp;`.
   var hasEntities = false
+  /// Whether the bar orders the characters of a line by the Unicode bidirectional algorithm, as Pango does.
+  var isBidirectional = false
 
-  static let pango = BarMarkup(opening: "<", closing: ">", hasEntities: true)
+  static let pango = BarMarkup(opening: "<", closing: ">", hasEntities: true, isBidirectional: true)
 }

@@ -101,10 +101,13 @@ struct BarLineWriter: ~Copyable {
     for (position, piece) in pieces.enumerated() {
       switch piece {
       case .literal: line.append(literals, literalRanges[position])
-      case .fields(_, let before, let after):
+      case .fields(let fields, let before, let after):
         if ranges[position].isEmpty { continue }
         appendSpaces(before)
+        let isIsolated = look.icons != .ascii && format.isolates(fields, values, ranges[position])
+        if isIsolated { line.append("\u{2068}") }
         append(ranges[position], limit)
+        if isIsolated { line.append("\u{2069}") }
         appendSpaces(after)
       }
     }
@@ -148,10 +151,7 @@ struct BarLineWriter: ~Copyable {
 
 extension LineBuffer {
   /// Returns the number of characters as a reader counts them.
-  fileprivate func width(_ range: Range<Int>) -> Int {
-    for position in range where self[position] >= 0x80 { return characters(range).count }
-    return range.count
-  }
+  fileprivate func width(_ range: Range<Int>) -> Int { isASCII(range) ? range.count : characters(range).count }
 
   fileprivate func characters(_ range: Range<Int>) -> String {
     String(decoding: range.map { self[$0] }, as: UTF8.self)

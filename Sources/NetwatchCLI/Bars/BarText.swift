@@ -58,6 +58,12 @@ extension LineBuffer {
     }
   }
 
+  /// Returns whether a part of the text has no characters beyond ASCII.
+  func isASCII(_ range: Range<Int>) -> Bool {
+    for position in range where self[position] >= 0x80 { return false }
+    return true
+  }
+
   /// Returns how many bytes at the end of the text are equal to `byte`.
   func trailing(_ byte: UInt8) -> Int {
     var length = 0
