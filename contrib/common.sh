@@ -20,14 +20,16 @@ release_folder=$top/.build-release
 #
 # The folder of the project leaves no trace in what is built: two builds of a commit give the same bytes. A module's hash would stand
 # in the binary and tells the folder, and so do debugging symbols, which are stripped off later. The checks for exclusive access cost
-# some hundred nanoseconds an event; every test runs with them.
+# some hundred nanoseconds an event; every test runs with them. Without regular expressions, which no program uses, each static
+# program is 1.2 MB smaller.
 compile() {
   local product
   for product; do
     swift build --package-path "$(release_package)" --scratch-path "$release_folder" -c release --product "$product" \
       --static-swift-stdlib --disable-local-rpath -Xswiftc -cross-module-optimization -Xswiftc -enforce-exclusivity=unchecked \
       -Xswiftc -file-prefix-map -Xswiftc "$top=/netwatch" -Xswiftc -file-compilation-dir -Xswiftc /netwatch \
-      -Xswiftc -gnone -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen >&2
+      -Xswiftc -gnone -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen \
+      -Xswiftc -Xfrontend -Xswiftc -disable-implicit-string-processing-module-import >&2
   done
 }
 release_package() { if is_swift 6.3; then printf '%s\n' "$top/contrib/bindings/c"; else printf '%s\n' "$top"; fi; }

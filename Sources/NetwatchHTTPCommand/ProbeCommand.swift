@@ -12,7 +12,7 @@ struct ProbeCommand {
   private var expectation: String?
   private var userAgent = "netwatch"
 
-  static let options = Option<ProbeCommand>.table {
+  @OptionTable<ProbeCommand> static var options: [Option<ProbeCommand>] {
     Option.operand("url", of: [.probe], help: "The server to ask.", by: { url throws(PlainError) in url }) {
       $0.url = $1
     }

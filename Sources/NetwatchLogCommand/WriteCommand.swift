@@ -9,7 +9,7 @@ struct WriteCommand {
   private var folder: String?
   private var sizeLimit = LogStore.sizeLimit
 
-  static let options = Option<WriteCommand>.table {
+  @OptionTable<WriteCommand> static var options: [Option<WriteCommand>] {
     Option.text("--folder", value: "folder", of: [.write], help: "The folder of the log.") { $0.folder = $1 }
     Option.number(
       "--size-limit", value: "bytes", in: 1...Int.max, of: [.write], help: "The most that the log may take on the disk."

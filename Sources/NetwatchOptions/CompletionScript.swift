@@ -200,7 +200,7 @@ extension OptionDescription.Suggestions {
       case .folders: "compgen -d -- \"$current\""
       case .interfaces: "compgen -W \"$(ls /sys/class/net)\" -- \"$current\""
       case .programs: "compgen -c -- \"$current\""
-      case .words(let words): "compgen -W '\(words.joined(separator: " "))' -- \"$current\""
+      case .words(let words): "compgen -W '\(words().joined(separator: " "))' -- \"$current\""
       }
     return list.isEmpty ? ":" : "COMPREPLY=($(\(list)))"
   }
@@ -212,7 +212,7 @@ extension OptionDescription.Suggestions {
     case .folders: "_files -/"
     case .interfaces: "_net_interfaces"
     case .programs: "_command_names -e"
-    case .words(let words): "(\(words.joined(separator: " ")))"
+    case .words(let words): "(\(words().joined(separator: " ")))"
     }
   }
 
@@ -223,7 +223,7 @@ extension OptionDescription.Suggestions {
     case .folders: " -a '(__fish_complete_directories)'"
     case .interfaces: " -a '(__fish_print_interfaces)'"
     case .programs: " -a '(__fish_complete_command)'"
-    case .words(let words): " -a '\(words.joined(separator: " "))'"
+    case .words(let words): " -a '\(words().joined(separator: " "))'"
     }
   }
 }

@@ -16,39 +16,39 @@ package struct GetOptions: Sendable {
 
   package init() {}
 
-  package static let options: [Option<GetOptions>] = [
-    .operand(
+  @OptionTable<GetOptions> package static var options: [Option<GetOptions>] {
+    Option.operand(
       "url", of: [.get], help: "The URL of the file. It may contain a user and a password.",
       by: { url throws(PlainError) in url }
     ) { $0.url = $1 }
-    .required(),
-    .text(
+    .required()
+    Option.text(
       "-o", "--output", value: "file", of: [.get], help: "Write to this file; - is standard output."
     ) { $0.output = $1 }
-    .standard("the last part of the URL").suggesting(.files),
-    .flag("--force", of: [.get], help: "Replace an existing file.") { $0.replacesFile = $1 },
-    .text(
+    .standard("the last part of the URL").suggesting(.files)
+    Option.flag("--force", of: [.get], help: "Replace an existing file.") { $0.replacesFile = $1 }
+    Option.text(
       "--pin", value: "file", of: [.get],
       help: "Also require the key of this certificate, in PEM or DER, in the chain of the server. May be repeated."
     ) { $0.pins.append($1) }
-    .repeating().suggesting(.files),
-    .text(
+    .repeating().suggesting(.files)
+    Option.text(
       "-H", "--header", value: "field", of: [.get],
       help: "Send this header field, such as 'Accept: text/csv'. May be repeated."
     ) { $0.headers.append($1) }
-    .repeating(),
-    .number(
+    .repeating()
+    Option.number(
       "--retry", in: 0...1_000, of: [.get],
       help: "Retry at most N times when the network or the server fails, and resume."
     ) { $0.retries = $1 }
-    .standard("0"),
-    .seconds(
+    .standard("0")
+    Option.seconds(
       "--path-loss-grace", of: [.get],
       help:
         "Fail when the route of the connection has been gone, or has been another one, for this long. 0: at once.",
       need: "a number of seconds from 0 to 86400", if: { $0 <= .seconds(86_400) }
     ) { $0.pathLossGrace = $1 }
-    .standard("3"),
-    .flag("-q", "--quiet", of: [.get], help: "Show no progress; print only errors.") { $0.isQuiet = $1 },
-  ]
+    .standard("3")
+    Option.flag("-q", "--quiet", of: [.get], help: "Show no progress; print only errors.") { $0.isQuiet = $1 }
+  }
 }

@@ -58,10 +58,12 @@ package struct HelpText {
   }
 
   /// The options that every command has. The parser knows them without a table.
-  private static let general = [
-    OptionDescription(names: ["--version"], argument: .none, commands: [], help: "Show the version."),
-    OptionDescription(names: ["-h", "--help"], argument: .none, commands: [], help: "Show help information."),
-  ]
+  private static var general: [OptionDescription] {
+    [
+      OptionDescription(names: ["--version"], argument: .none, commands: [], help: "Show the version."),
+      OptionDescription(names: ["-h", "--help"], argument: .none, commands: [], help: "Show help information."),
+    ]
+  }
 
   // MARK: netwatch itself
 

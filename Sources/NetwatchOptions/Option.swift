@@ -1,8 +1,8 @@
 import Netwatch
 
 /// An option of a program. `Values` is where its value is stored.
-package struct Option<Values>: Sendable {
-  package private(set) var about: OptionDescription
+package struct Option<Values> {
+  package let about: OptionDescription
   /// Stores a value. A flag gets `yes`; from libnetwatch also `no`.
   let store: @Sendable (inout Values, _ value: String) throws(PlainError) -> Void
   /// What a value needs to be, such as "1 or more"; nil if it is that, or if `store` says what is wrong.
@@ -17,17 +17,18 @@ package struct Option<Values>: Sendable {
   }
 
   private init(
-    _ names: [String], _ argument: OptionDescription.Argument, _ commands: [Command], _ help: String,
+    _ names: [String], _ argument: OptionDescription.Argument, _ commands: [Command],
+    _ help: @escaping @Sendable () -> String,
     _ store: @escaping @Sendable (inout Values, _ value: String) throws(PlainError) -> Void
   ) {
-    self.init(OptionDescription(names: names, argument: argument, commands: commands, help: help), store)
+    self.init(OptionDescription(names: names, argument: argument, commands: commands, help: help()), store)
   }
 
   // MARK: Kinds
 
   /// An option without a value.
   package static func flag(
-    _ names: String..., of commands: [Command], help: String,
+    _ names: String..., of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
     set: @escaping @Sendable (inout Values, _ isOn: Bool) -> Void
   ) -> Option {
     Option(names, .none, commands, help) { values, text in set(&values, text == "yes") }
@@ -35,7 +36,7 @@ package struct Option<Values>: Sendable {
 
   /// An option with any text as its value.
   package static func text(
-    _ names: String..., value: String, of commands: [Command], help: String,
+    _ names: String..., value: String, of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
     set: @escaping @Sendable (inout Values, String) -> Void
   ) -> Option {
     Option(names, .value(value), commands, help) { values, text in set(&values, text) }
@@ -43,7 +44,7 @@ package struct Option<Values>: Sendable {
 
   /// An option whose value a function reads. The function throws a sentence about a text that is no such value.
   package static func parsed<Value>(
-    _ names: String..., value: String, of commands: [Command], help: String,
+    _ names: String..., value: String, of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
     by parse: @escaping @Sendable (String) throws(PlainError) -> Value,
     set: @escaping @Sendable (inout Values, Value) -> Void
   ) -> Option {
@@ -52,17 +53,18 @@ package struct Option<Values>: Sendable {
 
   /// An option with one of a few words as its value.
   package static func choice<Choice: CaseIterable & RawRepresentable<String> & SendableMetatype>(
-    _ names: String..., value: String, of commands: [Command], help: String,
+    _ names: String..., value: String, of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
     set: @escaping @Sendable (inout Values, Choice) -> Void
   ) -> Option {
     Option(names, .value(value), commands, help) { values, text throws(PlainError) in
       set(&values, try Choice.named(text))
-    }.suggesting(.words(Choice.names))
+    }.suggesting(.words { Choice.names })
   }
 
   /// An option with a whole number as its value.
   package static func number(
-    _ names: String..., value: String = "n", in range: ClosedRange<Int>, of commands: [Command], help: String,
+    _ names: String..., value: String = "n", in range: ClosedRange<Int>, of commands: [Command],
+    help: @autoclosure @escaping @Sendable () -> String,
     set: @escaping @Sendable (inout Values, Int) -> Void
   ) -> Option {
     var option = Option(names, .value(value), commands, help) { values, text throws(PlainError) in
@@ -83,7 +85,7 @@ package struct Option<Values>: Sendable {
   ///   - isPossible: Whether the option can have a value. Default: each one from 0.
   ///   - need: What the value has to be if not each one is possible, such as "0.1 or more".
   package static func seconds(
-    _ names: String..., of commands: [Command], help: String,
+    _ names: String..., of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
     need: String = "", if isPossible: @escaping @Sendable (Duration) -> Bool = { _ in true },
     set: @escaping @Sendable (inout Values, Duration) -> Void
   ) -> Option {
@@ -98,7 +100,7 @@ package struct Option<Values>: Sendable {
 
   /// A value that stands alone.
   package static func operand<Value>(
-    _ name: String, of commands: [Command], help: String,
+    _ name: String, of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
     by parse: @escaping @Sendable (String) throws(PlainError) -> Value,
     set: @escaping @Sendable (inout Values, Value) -> Void
   ) -> Option {
@@ -107,17 +109,17 @@ package struct Option<Values>: Sendable {
 
   /// A word that stands alone, and all words after it, whatever they are. Each is stored.
   package static func rest(
-    _ name: String, of commands: [Command], help: String, set: @escaping @Sendable (inout Values, String) -> Void
+    _ name: String, of commands: [Command], help: @autoclosure @escaping @Sendable () -> String,
+    set: @escaping @Sendable (inout Values, String) -> Void
   ) -> Option {
     Option([], .rest(name), commands, help) { values, text in set(&values, text) }.required()
   }
 
   // MARK: Properties
 
-  private func with(_ change: (inout OptionDescription) -> Void) -> Option {
-    var option = self
-    change(&option.about)
-    return option
+  private func with(_ change: (OptionDescription) -> Void) -> Option {
+    change(about)
+    return self
   }
 
   /// The option under a heading in the help of netwatch itself.
@@ -127,7 +129,9 @@ package struct Option<Values>: Sendable {
   package func rare(in commands: [Command]) -> Option { with { $0.rareCommands = commands } }
 
   /// The option with another help for some of its commands.
-  package func help(in commands: Command..., text: String) -> Option {
+  package func help(
+    in commands: Command..., text: @autoclosure @escaping @Sendable () -> String
+  ) -> Option {
     with { $0.otherHelp.append((commands, text)) }
   }
 
@@ -165,16 +169,13 @@ package struct Option<Values>: Sendable {
   }
 }
 
-/// Collects the options of a table. Beside an array, the compiler looks at one option after the other, and takes seconds less.
+/// Collects the options of a table, each of which stands on lines of its own. The compiler looks at one after the other, which
+/// takes seconds less than an array.
 @resultBuilder
 package enum OptionTable<Values> {
-  package static func buildExpression(_ option: Option<Values>) -> Option<Values> { option }
-  package static func buildBlock(_ options: Option<Values>...) -> [Option<Values>] { options }
-}
-
-extension Option {
-  /// Returns the options that the closure lists, each on lines of its own.
-  package static func table(@OptionTable<Values> _ options: () -> [Option]) -> [Option] { options() }
+  package static func buildExpression(_ option: Option<Values>) -> [Option<Values>] { [option] }
+  package static func buildExpression(_ options: [Option<Values>]) -> [Option<Values>] { options }
+  package static func buildBlock(_ options: [Option<Values>]...) -> [Option<Values>] { options.flatMap { $0 } }
 }
 
 extension Duration {

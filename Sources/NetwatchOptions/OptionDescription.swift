@@ -1,7 +1,8 @@
 /// What helps, completions, manual pages and refusals say of an option.
 ///
-/// An operand, which stands alone and not after a name, is described as an option without names.
-package struct OptionDescription: Sendable {
+/// An operand, which stands alone and not after a name, is described as an option without names. A table makes its descriptions
+/// anew each time, and nothing changes them later.
+package final class OptionDescription {
   /// What stands after the name of an option.
   package enum Argument: Sendable {
     /// Nothing: the option is a flag.
@@ -17,7 +18,8 @@ package struct OptionDescription: Sendable {
   /// The values that completions offer.
   package enum Suggestions: Sendable {
     case none, files, folders, interfaces, programs
-    case words([String])
+    /// Words that a function returns, because most starts of a program need none.
+    case words(@Sendable () -> [String])
   }
 
   /// The names with their dashes, such as `-i` and `--interface`, the long one last.
@@ -29,9 +31,10 @@ package struct OptionDescription: Sendable {
   package internal(set) var rareCommands: [Command] = []
   /// The heading in the help of netwatch itself; nil for an option that stands under none.
   package internal(set) var group: String?
-  let help: String
+  /// The help, which is composed only if it is asked for.
+  let help: @Sendable () -> String
   /// The help in commands where the option does something else.
-  var otherHelp: [(commands: [Command], text: String)] = []
+  var otherHelp: [(commands: [Command], text: @Sendable () -> String)] = []
   /// The value that counts if the option is not given, in words; nil if the help need not say so.
   package internal(set) var standard: String?
   package internal(set) var mayRepeat = false
@@ -39,6 +42,15 @@ package struct OptionDescription: Sendable {
   package internal(set) var suggestions = Suggestions.none
   /// Whether libnetwatch has the option too, by the long name without its dashes.
   package internal(set) var isInLibrary = false
+
+  init(
+    names: [String], argument: Argument, commands: [Command], help: @autoclosure @escaping @Sendable () -> String
+  ) {
+    self.names = names
+    self.argument = argument
+    self.commands = commands
+    self.help = help
+  }
 
   /// The name in sentences, such as `--interface`, or `<file>` for an operand.
   package var name: String { names.last ?? "<\(valueName ?? "")>" }
@@ -60,7 +72,7 @@ package struct OptionDescription: Sendable {
   ///
   /// - Parameter command: The command; nil for netwatch without the name of one.
   package func help(in command: Command?) -> String {
-    let text = command.flatMap { command in otherHelp.first { $0.commands.contains(command) }?.text } ?? help
+    let text = command.flatMap { command in otherHelp.first { $0.commands.contains(command) }?.text() } ?? help()
     guard let standard, !text.contains("Default: ") else { return text }
     return "\(text) Default: \(standard)."
   }

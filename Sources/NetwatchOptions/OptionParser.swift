@@ -188,7 +188,7 @@ package struct OptionParser<Values> {
   }
 
   private func isSuggested(_ word: String, by option: Option<Values>) -> Bool {
-    if case .words(let words) = option.about.suggestions { words.contains(word) } else { false }
+    if case .words(let words) = option.about.suggestions { words().contains(word) } else { false }
   }
 
   private mutating func store(_ value: String, in option: Option<Values>, _ name: String) throws(UsageError) {

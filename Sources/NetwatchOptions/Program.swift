@@ -16,12 +16,12 @@ package enum Program {
   ///   - values: The values that count if the line says nothing else.
   ///   - body: Does the work, and returns how the process ends.
   package static func run<Values>(
-    _ words: [String], _ options: [Option<Values>], beside others: [OptionDescription] = [],
+    _ words: [String], _ options: [Option<Values>], beside others: @autoclosure () -> [OptionDescription] = [],
     for command: Command? = nil,
     changing values: Values, _ body: (ParsedLine<Values>) throws -> ProcessEnding
   ) -> Never {
     StandardError.keepPlace()
-    func descriptions() -> [OptionDescription] { options.map(\.about) + others }
+    func descriptions() -> [OptionDescription] { options.map(\.about) + others() }
     do {
       let request = try OptionParser.request(words, options, for: command, changing: values)
       switch request {

@@ -44,7 +44,7 @@ import Testing
     let folder = try TemporaryFolder()
     try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
     let server = try networks.nginx(folder, bytesPerSecond: 400_000)
-    let top = try networks.near.netwatch("top")
+    let top = try networks.near.netwatch("top", "--json")
     _ = try Self.line(of: top) { _ in true }
     let client = try networks.start(
       "curl", "-s", "-o", "/dev/null", "-w", "%{size_header} %{size_request}\n", "http://10.0.0.2:8080/file")
@@ -68,7 +68,7 @@ import Testing
     let server = try networks.nginx(folder, bytesPerSecond: 300_000)
     let program = try folder.install(Programs.netwatch)
     let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
-    let top = try ChildProcess(networks.near.command(nobody + [program, "top"]))
+    let top = try ChildProcess(networks.near.command(nobody + [program, "top", "--json"]))
     _ = try Self.line(of: top) { _ in true }
     let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
     let line = try Self.line(of: top) { $0.bytes(nil)?[0] ?? 0 > 100_000 }
@@ -82,7 +82,7 @@ import Testing
     let folder = try TemporaryFolder()
     try networks.far.run("head -c 100000 /dev/zero | tr '\\0' a >'\(folder.file("file"))'")
     let server = try networks.nginx(folder, bytesPerSecond: 0)
-    let top = try networks.near.netwatch("top")
+    let top = try networks.near.netwatch("top", "--json")
     _ = try Self.line(of: top) { _ in true }
     let client = try networks.start(
       "bash", "-c",
@@ -118,7 +118,7 @@ import Testing
     let server = try networks.nginx(folder, bytesPerSecond: 300_000)
     // As in a container that has the network of its host.
     let top = try networks.start(
-      "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", Programs.netwatch, "top")
+      "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", Programs.netwatch, "top", "--json")
     _ = try Self.line(of: top) { _ in true }
     let client = try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
     let line = try Self.line(of: top) { $0.bytes(nil)?[0] ?? 0 > 100_000 }
@@ -163,7 +163,7 @@ import Testing
     let server = try ChildProcess(
       namespace.command(["python3", "-m", "http.server", "--directory", folder.path, "8080"]))
     try namespace.run("until ss -Hltn | grep -q :8080; do sleep 0.02; done")
-    let top = try namespace.netwatch("top")
+    let top = try namespace.netwatch("top", "--json")
     _ = try top.nextLine()
     for host in ["127.0.0.1", "10.0.0.1"] { try namespace.run("curl -sf -o /dev/null http://\(host):8080/file") }
     _ = try top.nextLine()
@@ -175,11 +175,11 @@ import Testing
 
   @Test func `once prints the figures of one second, as JSON or as a table`() throws {
     let namespace = try NetworkNamespace.online()
-    let json = try ChildProcess.run(namespace.command([Programs.netwatch, "top", "--once"]))
+    let json = try ChildProcess.run(namespace.command([Programs.netwatch, "top", "--once", "--json"]))
     #expect(json.ending == .exited(0))
     #expect(json.output.count == 1)
     #expect(try TopLine(json.output[0]).shortLived == [0, 0])
-    let text = try ChildProcess.run(namespace.command([Programs.netwatch, "top", "--once", "--format", "text"]))
+    let text = try ChildProcess.run(namespace.command([Programs.netwatch, "top", "--once"]))
     #expect(text.ending == .exited(0))
     #expect(text.output.first?.hasPrefix("PROGRAM") == true)
     #expect(text.output.count == 3)
@@ -191,7 +191,7 @@ import Testing
 
   @Test func `it ends when its reader is gone`() throws {
     let namespace = try NetworkNamespace.online()
-    let top = try namespace.netwatch("top")
+    let top = try namespace.netwatch("top", "--json")
     _ = try top.nextLine()
     top.closeOutput()
     #expect(try top.wait() == .exited(0))
@@ -206,7 +206,7 @@ import Testing
     (["top", "--sort", "size"], "the possible values are all, received, sent, connections, name."),
     (["top", "--units", "nibbles"], "the possible values are bits, bytes."),
     (["top", "--json", "--sort", "name"], "--sort belongs to text; give --format text."),
-    (["top", "--once", "--units", "bytes"], "--units belongs to text; give --format text."),
+    (["top", "--once", "--json", "--units", "bytes"], "--units belongs to text; give --format text."),
     (["status", "--units", "bytes"], "--units belongs to --follow; use netwatch -f."),
     (["top", "--json", "--format", "text"], "--json and --format text contradict each other; give one."),
   ])

@@ -4,7 +4,7 @@ import Testing
 @testable import NetwatchCLI
 
 @Suite struct HelpTests {
-  private static let help = HelpText(ParsedOptions.options.map(\.about))
+  private static var help: HelpText { HelpText(ParsedOptions.options.map(\.about)) }
   private static let lines = help.text(of: nil, isWhole: false).split(separator: "\n", omittingEmptySubsequences: false)
     .dropLast()
 

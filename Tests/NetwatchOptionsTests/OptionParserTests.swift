@@ -18,7 +18,7 @@ private struct Values: Hashable {
   enum Color: String, CaseIterable { case red, green, blue }
   enum Level: String, CaseIterable { case low, high }
 
-  static let options = Option<Values>.table {
+  @OptionTable<Values> static var options: [Option<Values>] {
     Option.flag("-f", "--follow", of: [.follow], help: "Go on.") { _, _ in }
     Option.flag("-o", "--on", of: [.follow, .status, .wait], help: "Switch on.") { $0.isOn = $1 }
     Option.text("-t", "--text", value: "text", of: [.status, .wait], help: "Say it.") { $0.text = $1 }

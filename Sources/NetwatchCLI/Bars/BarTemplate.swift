@@ -79,6 +79,14 @@ struct BarTemplate: Hashable {
 }
 
 extension BarTemplate {
+  /// Whether a name, without `&` and `;`, is that of an entity that Pango knows: `amp`, `#38`, `#x26` and so on.
+  private static func isEntity(_ name: Substring) -> Bool {
+    guard name.first == "#" else { return ["amp", "lt", "gt", "quot", "apos"].contains(name) }
+    let number = name.dropFirst()
+    let digits = number.first == "x" ? number.dropFirst() : number
+    return !digits.isEmpty && digits.allSatisfy { $0.isASCII && (number.first == "x" ? $0.isHexDigit : $0.isNumber) }
+  }
+
   /// Finds the bar's own markup in a literal, and makes sure that a value after the literal does not become part of the markup.
   ///
   /// - Returns: The text as the bar reads it, and the number of its visible characters.
@@ -99,12 +107,12 @@ extension BarTemplate {
         continue
       }
       if tag == nil, markup.hasEntities, character == "&" {
-        guard let entity = rest.prefixMatch(of: /&(#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);/) else {
+        guard let end = rest.firstIndex(of: ";"), isEntity(rest[..<end].dropFirst()) else {
           throw PlainError("a '&' in a template for this bar has to be written as '&amp;'")
         }
-        units += entity.output.0.map { ($0, false) }
+        units += rest[...end].map { ($0, false) }
         width += 1
-        rest = rest.dropFirst(entity.output.0.count)
+        rest = rest[end...].dropFirst()
         continue
       }
       units.append((character, tag != nil))

@@ -9,8 +9,10 @@ public enum NetwatchProgram {
   ///
   /// - Parameter words: The command line without the name of the program.
   public static func run(_ words: [String]) -> Never {
-    let others = GetOptions.options.map(\.about) + LogOptions.options.map(\.about)
-    Program.run(words, ParsedOptions.options, beside: others, changing: ParsedOptions()) { line in
+    Program.run(
+      words, ParsedOptions.options, beside: GetOptions.options.map(\.about) + LogOptions.options.map(\.about),
+      changing: ParsedOptions()
+    ) { line in
       try line.check()
       let options = line.values
       switch line.command {

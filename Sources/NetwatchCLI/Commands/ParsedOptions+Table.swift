@@ -6,11 +6,19 @@ import NetwatchStream
 
 extension ParsedOptions {
   /// The table of all options of netwatch, in the order of the helps.
-  static let options: [Option<ParsedOptions>] = [
-    ownOptions, outputOptions, stateOptions, shared(WatchOptions.linkOptions + [WatchOptions.targetOption]),
-    shared([WatchOptions.serviceOption]), shared(WatchOptions.activityOptions), detailOptions, probeOptions,
-    trafficOptions, wifiOptions, followOptions, fileOptions,
-  ].flatMap { $0 }
+  @OptionTable<ParsedOptions> static var options: [Option<ParsedOptions>] {
+    ownOptions
+    outputOptions
+    stateOptions
+    shared(WatchOptions.linkOptions + [WatchOptions.targetOption, WatchOptions.serviceOption])
+    shared(WatchOptions.activityOptions)
+    detailOptions
+    probeOptions
+    trafficOptions
+    wifiOptions
+    followOptions
+    fileOptions
+  }
 
   private static func shared(_ options: [Option<WatchOptions>]) -> [Option<ParsedOptions>] {
     options.map { $0.within(\.watch) }
@@ -18,7 +26,7 @@ extension ParsedOptions {
 
   // MARK: Single commands
 
-  private static let ownOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var ownOptions: [Option<ParsedOptions>] {
     Option.operand(
       "target", of: [.explain], help: "The address or the host to explain.", by: NetworkTarget.init(optionValue:)
     ) { $0.target = $1 }
@@ -29,7 +37,7 @@ extension ParsedOptions {
     ) {
       $0.bar = $1
     }
-    .required().suggesting(.words(Bar.names))
+    .required().suggesting(.words { Bar.names })
     Option.operand("file", of: [.testHook], help: "The file to run.", by: { path throws(PlainError) in path }) {
       $0.file = $1
     }
@@ -82,7 +90,7 @@ extension ParsedOptions {
 
   private static let lines: [Command] = [.follow, .status, .wait, .replay]
 
-  private static let outputOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var outputOptions: [Option<ParsedOptions>] {
     Option.parsed(
       "--format", value: "format", of: lines + [.explain, .top],
       help: "Print this format: text, json, or that of a bar: \(Bar.names.joined(separator: ", ")).",
@@ -91,7 +99,7 @@ extension ParsedOptions {
     .help(in: .explain, .top, text: "Print text or json. Default: text.")
 
     .standard("text; with an option for bars, a plain line")
-    .suggesting(.words(OutputFormat.names)).under("Output")
+    .suggesting(.words { OutputFormat.names }).under("Output")
     Option.flag("--json", of: lines + [.explain, .top], help: "Print JSON lines, as --format json does.") {
       $0.output.isJSON = $1
     }
@@ -140,31 +148,29 @@ extension ParsedOptions {
 
   // MARK: The state
 
-  private static let stateOptions =
-    Option<ParsedOptions>.table {
-      Option.parsed(
-        "--for", value: "condition", of: [.status, .wait],
-        help: "With --check or wait, require this condition: \(conditionHelp)",
-        by: Condition.named
-      ) { $0.conditions.append($1) }
-      .help(in: .status, text: "With --check, require this condition: \(conditionHelp)")
-      .help(in: .wait, text: "Wait for this condition: \(conditionHelp)")
-      .standard("reachable").repeating().suggesting(.words(Condition.suggestions))
-    } + shared([WatchOptions.interfacesOption])
-    + Option<ParsedOptions>.table {
-      Option.flag(
-        "--check", of: [.status],
-        help: "Exit with status 0 if the network is reachable, otherwise with 1. With --for, its conditions decide."
-      ) { $0.checks = $1 }
-      .under("State")
-      Option.flag(
-        "--network-id", of: [.status],
-        help: """
-          Print only an ID by which this machine recognizes the network, for --for network=ID; with --json, the state with it.
-          """
-      ) { $0.namesNetwork = $1 }
-      .under("State")
-    }
+  @OptionTable<ParsedOptions> private static var stateOptions: [Option<ParsedOptions>] {
+    Option.parsed(
+      "--for", value: "condition", of: [.status, .wait],
+      help: "With --check or wait, require this condition: \(conditionHelp)",
+      by: Condition.named
+    ) { $0.conditions.append($1) }
+    .help(in: .status, text: "With --check, require this condition: \(conditionHelp)")
+    .help(in: .wait, text: "Wait for this condition: \(conditionHelp)")
+    .standard("reachable").repeating().suggesting(.words { Condition.suggestions })
+    shared([WatchOptions.interfacesOption])
+    Option.flag(
+      "--check", of: [.status],
+      help: "Exit with status 0 if the network is reachable, otherwise with 1. With --for, its conditions decide."
+    ) { $0.checks = $1 }
+    .under("State")
+    Option.flag(
+      "--network-id", of: [.status],
+      help: """
+        Print only an ID by which this machine recognizes the network, for --for network=ID; with --json, the state with it.
+        """
+    ) { $0.namesNetwork = $1 }
+    .under("State")
+  }
 
   private static let conditionHelp = """
     \(Condition.names.joined(separator: ", ")). As in AFNetworking, wifi is everything that is not cellular, also a cable; for \
@@ -172,7 +178,7 @@ extension ParsedOptions {
     judge does not hold.
     """
 
-  private static let detailOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var detailOptions: [Option<ParsedOptions>] {
     Option.flag(
       "-v", "--verbose", of: lines + [.explain, .serve],
       help: """
@@ -202,7 +208,7 @@ extension ParsedOptions {
 
   // MARK: The probe
 
-  private static let probeOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var probeOptions: [Option<ParsedOptions>] {
     Option.parsed(
       "--probe", value: "url", of: [.follow, .status, .wait, .explain, .open, .snippet],
       help: "Also ask this URL whether the internet is there, over the interface that carries the traffic. \(proof)",
@@ -240,7 +246,7 @@ extension ParsedOptions {
 
   // MARK: Throughput and WiFi
 
-  private static let trafficOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var trafficOptions: [Option<ParsedOptions>] {
     Option.flag(
       "--traffic", of: [.follow, .serve, .snippet],
       help: """
@@ -270,7 +276,7 @@ extension ParsedOptions {
     .standard("bits").under("Throughput")
   }
 
-  private static let wifiOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var wifiOptions: [Option<ParsedOptions>] {
     Option.flag(
       "--wifi-details", of: [.follow, .status],
       help: "Also print the frequency, the band and the bit rates of the WiFi network. In text, -v does this too."
@@ -285,56 +291,54 @@ extension ParsedOptions {
 
   // MARK: Following
 
-  private static let followOptions =
-    Option<ParsedOptions>.table {
-      Option.flag("-f", "--follow", of: [.follow], help: "Print the present state, then a line for each change.") {
-        _, _ in
-      }
-    } + shared([WatchOptions.holdOption])
-    + Option<ParsedOptions>.table {
-      Option.number("--count", in: 1...Int.max, of: [.follow], help: "With --follow, exit after N lines.") {
-        $0.count = $1
-      }
-      Option.choice(
-        "--signal", value: "steps|dbm", of: [.follow],
-        help: """
-          With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves to another of five \
-          steps; with dbm, when it has changed at all. Without a value: steps.
-          """
-      ) { $0.signal = $1 }
-      .optional(otherwise: WiFiReporting.SignalChanges.steps.rawValue)
-      Option.flag(
-        "--quality", of: [.follow, .status],
-        help: """
-          Also print the round-trip time and the loss of the interface that carries the traffic, as this machine's TCP \
-          connections measure them. No packet is sent. With --follow, measure every 4 seconds, and print a line when the \
-          figures have changed.
-          """
-      ) { $0.quality = $1 }
-      .help(in: .status, text: "Also print the round-trip time and the loss.").rare(in: [.status])
-      Option.flag(
-        "--stages", of: [.follow, .status],
-        help: """
-          Also print which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, \
-          print a line when the first failing stage changes, or when none fails any more. Without --probe, the last two \
-          stages are never ok.
-          """
-      ) { $0.stages = $1 }
-      .help(in: .status, text: "Also print which stage of the way to the internet fails.").rare(in: [.status])
-      Option.flag(
-        "--nudge", of: [.follow],
-        help: """
-          With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves \
-          that it is alive. The kernel then notices a dead gateway within a minute.
-          """
-      ) { $0.nudges = $1 }
-      Option.flag(
-        "--prometheus", of: [.status],
-        help: "Print metrics for the textfile collector of the Prometheus node_exporter."
-      ) { $0.isPrometheus = $1 }
+  @OptionTable<ParsedOptions> private static var followOptions: [Option<ParsedOptions>] {
+    Option.flag("-f", "--follow", of: [.follow], help: "Print the present state, then a line for each change.") {
+      _, _ in
     }
+    shared([WatchOptions.holdOption])
+    Option.number("--count", in: 1...Int.max, of: [.follow], help: "With --follow, exit after N lines.") {
+      $0.count = $1
+    }
+    Option.choice(
+      "--signal", value: "steps|dbm", of: [.follow],
+      help: """
+        With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves to another of five \
+        steps; with dbm, when it has changed at all. Without a value: steps.
+        """
+    ) { $0.signal = $1 }
+    .optional(otherwise: WiFiReporting.SignalChanges.steps.rawValue)
+    Option.flag(
+      "--quality", of: [.follow, .status],
+      help: """
+        Also print the round-trip time and the loss of the interface that carries the traffic, as this machine's TCP \
+        connections measure them. No packet is sent. With --follow, measure every 4 seconds, and print a line when the \
+        figures have changed.
+        """
+    ) { $0.quality = $1 }
+    .help(in: .status, text: "Also print the round-trip time and the loss.").rare(in: [.status])
+    Option.flag(
+      "--stages", of: [.follow, .status],
+      help: """
+        Also print which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, \
+        print a line when the first failing stage changes, or when none fails any more. Without --probe, the last two \
+        stages are never ok.
+        """
+    ) { $0.stages = $1 }
+    .help(in: .status, text: "Also print which stage of the way to the internet fails.").rare(in: [.status])
+    Option.flag(
+      "--nudge", of: [.follow],
+      help: """
+        With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves \
+        that it is alive. The kernel then notices a dead gateway within a minute.
+        """
+    ) { $0.nudges = $1 }
+    Option.flag(
+      "--prometheus", of: [.status],
+      help: "Print metrics for the textfile collector of the Prometheus node_exporter."
+    ) { $0.isPrometheus = $1 }
+  }
 
-  private static let fileOptions = Option<ParsedOptions>.table {
+  @OptionTable<ParsedOptions> private static var fileOptions: [Option<ParsedOptions>] {
     Option.text(
       "--exec", value: "command", of: [.follow, .serve],
       help: """

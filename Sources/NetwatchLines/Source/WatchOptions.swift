@@ -44,15 +44,20 @@ package struct WatchOptions {
   // MARK: The table
 
   /// All options.
-  package static let options =
+  package static var options: [Option<WatchOptions>] {
     linkOptions + [targetOption, holdOption, interfacesOption, serviceOption] + activityOptions
+  }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
   private static let rarePlaces: [Command] = [.status, .wait, .explain, .open]
   private static let links = "Interfaces and targets"
 
   /// Which interfaces count, and as what.
-  package static let linkOptions = Option<WatchOptions>.table {
+  package static var linkOptions: [Option<WatchOptions>] {
+    linkTable.map { $0.under(links).rare(in: rarePlaces).inLibrary() }
+  }
+
+  @OptionTable<WatchOptions> private static var linkTable: [Option<WatchOptions>] {
     Option.text(
       "-i", "--interface", value: "glob", of: places,
       help: """
@@ -99,40 +104,52 @@ package struct WatchOptions {
       "--link-local", of: places,
       help: "Let an IPv4 address in 169.254/16 be the source of traffic, as behind a router that translates it."
     ) { $0.rules.allowsLinkLocal = $1 }
-  }.map { $0.under(links).rare(in: rarePlaces).inLibrary() }
+  }
 
-  package static let targetOption = Option<WatchOptions>.parsed(
-    "--target", value: "target", of: places,
-    help: "Judge the way to this address, host or host:port instead of the way to the internet.",
-    by: NetworkTarget.init(optionValue:)
-  ) { $0.target = $1 }
-  .under(links).rare(in: rarePlaces).inLibrary()
+  package static var targetOption: Option<WatchOptions> {
+    .parsed(
+      "--target", value: "target", of: places,
+      help: "Judge the way to this address, host or host:port instead of the way to the internet.",
+      by: NetworkTarget.init(optionValue:)
+    ) { $0.target = $1 }
+    .under(links).rare(in: rarePlaces).inLibrary()
+  }
 
-  package static let holdOption = Option<WatchOptions>.seconds(
-    "--hold", of: [.follow], help: "With --follow, report a loss only after it has lasted this long."
-  ) { $0.hold = $1 }
-  .inLibrary()
+  package static var holdOption: Option<WatchOptions> {
+    .seconds(
+      "--hold", of: [.follow], help: "With --follow, report a loss only after it has lasted this long."
+    ) { $0.hold = $1 }
+    .inLibrary()
+  }
 
-  package static let interfacesOption = Option<WatchOptions>.flag(
-    "--interfaces", of: [.follow, .status],
-    help: "List all interfaces; with --follow, also print a line when the list changes."
-  ) { $0.listsInterfaces = $1 }
-  .help(
-    in: .status,
-    text: "List all interfaces. Text lists them anyway; with this option, also lo and link-local addresses."
-  )
-  .under("State").inLibrary()
+  package static var interfacesOption: Option<WatchOptions> {
+    .flag(
+      "--interfaces", of: [.follow, .status],
+      help: "List all interfaces; with --follow, also print a line when the list changes."
+    ) { $0.listsInterfaces = $1 }
+    .help(
+      in: .status,
+      text: "List all interfaces. Text lists them anyway; with this option, also lo and link-local addresses."
+    )
+    .under("State").inLibrary()
+  }
 
-  package static let serviceOption = Option<WatchOptions>.flag(
-    "--no-service", of: [.follow, .status],
-    help: "Ask the kernel, not the service, even if one runs. Requests that programs announce are then not counted."
-  ) { $0.usesService = !$1 }
-  .under("Service").rare(in: [.status]).inLibrary()
+  package static var serviceOption: Option<WatchOptions> {
+    .flag(
+      "--no-service", of: [.follow, .status],
+      help: "Ask the kernel, not the service, even if one runs. Requests that programs announce are then not counted."
+    ) { $0.usesService = !$1 }
+    .under("Service").rare(in: [.status]).inLibrary()
+  }
 
   private static let counting: [Command] = [.follow, .status, .serve]
 
   /// What counts as in flight.
-  package static let activityOptions = Option<WatchOptions>.table {
+  package static var activityOptions: [Option<WatchOptions>] {
+    activityTable.map { $0.under("Activity").rare(in: [.status]).inLibrary() }
+  }
+
+  @OptionTable<WatchOptions> private static var activityTable: [Option<WatchOptions>] {
     Option.parsed(
       "--activity", value: "what", of: counting,
       help: "\(kinds) If a service runs, its own --activity applies instead.",
@@ -142,7 +159,7 @@ package struct WatchOptions {
       in: .serve,
       text: "\(kinds) The clients of the service show this count, whatever their own --activity. Default: requests."
     )
-    .standard("requests").suggesting(.words(["requests", "tcp", "udp", "tcp,udp", "all"]))
+    .standard("requests").suggesting(.words { ["requests", "tcp", "udp", "tcp,udp", "all"] })
     Option.parsed(
       "--activity-ignore", value: "what", of: counting,
       help: """
@@ -163,7 +180,7 @@ package struct WatchOptions {
       need: "a number above 0", if: { $0 > .zero }
     ) { $0.patience = $1 }
     .standard("30")
-  }.map { $0.under("Activity").rare(in: [.status]).inLibrary() }
+  }
 
   private static let kinds = """
     Count as in flight: requests (those that programs announce to the service), tcp (connections of all programs), udp (an \

@@ -116,10 +116,10 @@ struct DHCPLeases {
     let size = lseek(file.rawValue, 0, SEEK_END)
     guard size > 0 else { return nil }
     let start = max(0, size - tailLength)
-    return unsafe withUnsafeTemporaryAllocation(byteCount: tailLength, alignment: 1) { buffer in
-      let count = unsafe pread(file.rawValue, buffer.baseAddress, buffer.count, start)
-      return unsafe count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: Int(size - start)) { buffer, length in
+      length = unsafe max(0, pread(file.rawValue, buffer.baseAddress, buffer.count, start))
     }
+    return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
   }
 }
 
