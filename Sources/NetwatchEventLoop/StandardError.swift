@@ -7,6 +7,11 @@ package enum StandardError {
   /// Text from outside has to be made harmless for a terminal before.
   package static func tell(_ sentence: String) { write("netwatch: \(sentence)\n") }
 
+  /// Writes a sentence that only a person at a terminal needs.
+  package static func tellTerminal(_ sentence: String) {
+    if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { tell(sentence) }
+  }
+
   /// Writes a text at once, so that no other output comes in between. Text that cannot be written is lost.
   package static func write(_ text: String) {
     var text = text

@@ -184,4 +184,50 @@ import Testing
     #expect(try child.wait() == .exited(0))
     while try watcher.next().inFlight != 0 {}
   }
+
+  // MARK: The first two minutes
+
+  /// What README tells a new user to type makes the mark for busy appear.
+  @Test func `the commands of README show a busy network`() throws {
+    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let readme = try String(contentsOf: top.appending(path: "README.md"), encoding: .utf8)
+    let commands = readme.split(separator: "\n").filter { $0.hasPrefix("    netwatch ") }.map { $0.dropFirst(13) }
+    #expect(commands.contains("serve &"))
+    #expect(commands.contains { $0.hasPrefix("--follow ") })
+    let run = try #require(commands.first { $0.hasPrefix("run ") })
+    #expect(!run.hasPrefix("run --"))
+    let service = try RunningService()
+    let terminal = try PseudoTerminal(
+      service.namespace.command(["env"] + service.environment + [Programs.netwatch, "--follow"]))
+    try terminal.wait { $0.text.contains("v0") }
+    let command = try ChildProcess(
+      [Programs.netwatch, "run", "sh", "-c", "read -r line"], environment: service.environment)
+    try terminal.wait { $0.text.contains("busy, 1 in flight") }
+    command.write("\n")
+    #expect(try command.wait() == .exited(0))
+    try terminal.wait { $0.text.contains("idle") }
+    #expect(!terminal.picture.text.contains("no service runs"))
+  }
+
+  @Test func `without a service, a person is told how requests become visible`() throws {
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    let environment = "NETWATCH_SOCKET=\(folder.file("s"))"
+    func terminal(_ words: String...) throws -> PseudoTerminal {
+      try PseudoTerminal(namespace.command(["env", environment, Programs.netwatch] + words), columns: 120)
+    }
+    let follow = try terminal("--follow")
+    try follow.wait { $0.text.contains("v0") && $0.text.contains("start netwatch serve, or add --activity tcp") }
+    let run = try terminal("run", "echo", "done")
+    try run.wait { $0.text.contains("nothing shows this request; start netwatch serve") && $0.text.contains("done") }
+    // Those who ask for something else, and scripts, are not told.
+    for words in [["--follow", "--activity", "tcp"], ["--follow", "--no-service"], ["--follow", "--json"]] {
+      let other = try PseudoTerminal(
+        namespace.command(["env", environment, Programs.netwatch] + words + ["--count", "1"]))
+      try other.readToEnd()
+      #expect(!other.picture.text.contains("no service runs"), "\(words)")
+    }
+    let script = try ChildProcess.run([Programs.netwatch, "run", "true"], environment: [environment])
+    #expect(script.error == "")
+  }
 }

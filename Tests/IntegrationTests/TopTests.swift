@@ -135,7 +135,7 @@ import Testing
     let program = try folder.install(Programs.netwatch)
     let nobody = "setpriv --reuid=65534 --regid=65534 --clear-groups"
     let top = try networks.start(
-      "unshare", "--mount", "sh", "-c", "mount -t proc -o hidepid=2 proc /proc && exec \(nobody) \(program) top")
+      "unshare", "--mount", "sh", "-c", "mount -t proc -o hidepid=2 proc /proc && exec \(nobody) \(program) top --json")
     _ = try Self.line(of: top) { _ in true }
     let url = "http://10.0.0.2:8080/file"
     let clients = try networks.start(

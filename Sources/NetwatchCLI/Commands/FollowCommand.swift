@@ -29,7 +29,12 @@ struct FollowCommand {
       lines, renderer: renderer, count: options.count, hooks: options.hooks.areWanted ? options.hooks : nil,
       isLogged: options.isLogged,
       namesPrograms: renderer is TextRenderer ? options.isVerbose : options.namesPrograms
-    ).run()
+    ).run { hasService in
+      if !hasService, lines.service != .nothing, lines.activity.counts == .requests, options.output.isText {
+        StandardError.tellTerminal(
+          "no service runs, so requests of programs are not shown; start netwatch serve, or add --activity tcp")
+      }
+    }
     return .exited(0)
   }
 

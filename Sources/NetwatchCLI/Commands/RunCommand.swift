@@ -30,6 +30,9 @@ struct RunCommand {
     }
     let link = ServiceLink(on: loop)
     link.start()
+    if !link.isConnected, !link.isBusy {
+      StandardError.tellTerminal("no service runs, so nothing shows this request; start netwatch serve")
+    }
     link.requests = [1: options.label ?? command[0]]
     switch spawn(mask) {
     case .success(let child): process = child

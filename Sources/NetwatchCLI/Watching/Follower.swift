@@ -55,9 +55,13 @@ final class Follower {
     renderer.namePrograms { [unowned source] record in source.programs(of: record, within: searchTime) }
   }
 
-  func run() throws {
+  /// Prints the lines.
+  ///
+  /// - Parameter begin: Called when the source has started, with whether a service counts requests. Default: nothing.
+  func run(begin: (_ hasService: Bool) -> Void = { _ in }) throws {
     do {
       try source?.start()
+      begin(source?.hasService ?? false)
       try source?.run()
     } catch {
       // This may fail too, because the error may be a full disk.

@@ -206,6 +206,9 @@ package final class LineSource {
     add(record)
   }
 
+  /// Whether there is a connection to a service.
+  package var hasService: Bool { link?.isConnected ?? false }
+
   /// Reads everything from the kernel again.
   package func resync() { reachability?.resync() }
 
