@@ -154,7 +154,3 @@ extension RouteAnswer {
     }
   }
 }
-
-extension AddressFamily {
-  var shownName: String { self == .ipv4 ? "IPv4" : "IPv6" }
-}

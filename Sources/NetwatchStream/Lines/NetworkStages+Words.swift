@@ -2,7 +2,7 @@ import Netwatch
 
 extension NetworkStage {
   /// The name of the stage for people.
-  var words: String {
+  package var words: String {
     switch self {
     case .dns: "DNS"
     case .link, .address, .gateway, .internet: rawValue
@@ -12,10 +12,10 @@ extension NetworkStage {
 
 extension NetworkStages {
   /// The first stage that fails, for people, such as `gateway: 192.0.2.1 does not answer`; nil if no stage is known to fail.
-  var faultWords: String? { failing.map { "\($0.words): \(words(of: $0))" } }
+  package var faultWords: String? { failing.map { "\($0.words): \(words(of: $0))" } }
 
   /// Returns the finding about a stage in words for people.
-  func words(of stage: NetworkStage) -> String {
+  package func words(of stage: NetworkStage) -> String {
     self[stage].words(of: stage, isProbed: internet.evidence != .notProbed)
   }
 }
@@ -52,42 +52,6 @@ extension StageFinding {
     case .portal: "a login page answers in its place"
     case .none: "does not answer"
     case .notProbed: "not checked; add --probe URL to check"
-    }
-  }
-}
-
-/// A table with a line for each stage, which says what is known of it:
-///
-/// ```
-///   ✓ link      up
-///   ✓ address   192.168.122.10
-///   ✗ gateway   192.168.122.1 does not answer
-///   ? DNS       not checked (a route to 192.168.122.1 exists); add --probe URL to check
-///   ? internet  not checked; add --probe URL to check
-/// ```
-struct StageTable {
-  private static let column = (mark: 2, name: 4, words: 14)
-
-  let stages: NetworkStages
-  let terminal: Terminal
-
-  var text: String {
-    NetworkStage.allCases.map { stage in
-      let finding = stages[stage]
-      let (mark, color) = look(of: finding.state)
-      var line = terminal.foldedText(indent: Self.column.words)
-      line.append(mark, color, at: Self.column.mark)
-      line.append(stage.words, color, at: Self.column.name)
-      line.append(stages.words(of: stage), finding.state == .unknown ? .dim : nil, at: Self.column.words)
-      return line.lines
-    }.joined()
-  }
-
-  private func look(of state: StageFinding.State) -> (mark: String, color: TextColor) {
-    switch state {
-    case .ok: (terminal.isUnicode ? "✓" : "+", .green)
-    case .failed: (terminal.isUnicode ? "✗" : "!", .red)
-    case .unknown: ("?", .dim)
     }
   }
 }

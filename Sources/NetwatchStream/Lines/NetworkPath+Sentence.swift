@@ -4,7 +4,7 @@ extension NetworkPath {
   /// Returns a sentence that says why the path was published, for `-v`. Nil if the words of the reason already say everything.
   ///
   /// - Parameter formerName: The name of the link that carried the traffic before; nil if none did.
-  func sentence(after formerName: String?) -> String? {
+  package func sentence(after formerName: String?) -> String? {
     switch reason {
     case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return sentence(ofLinkAfter: formerName)
     case .routeUp: return "a route leads out again, over \(name)"
@@ -47,7 +47,7 @@ extension NetworkPath {
 
   private var name: String { (interfaceName ?? "a link").harmless }
   /// The only family that goes through a tunnel, if the other one goes without. Nil if the tunnel takes all traffic.
-  var partlyCovered: String? {
+  package var partlyCovered: String? {
     guard let vpn, let family = vpn.families.first, vpn.families.count == 1, supportsIPv4, supportsIPv6 else {
       return nil
     }

@@ -2,11 +2,11 @@ import Netwatch
 
 extension Interface {
   /// The name of the interface, without characters that could control the terminal.
-  var shownName: String { name.harmless }
+  package var shownName: String { name.harmless }
 
   /// Whether a module of the kernel has made the interface when it was loaded, and nobody uses it: the ends of redirected traffic
   /// (ifb), and the interfaces for packets that belong to no tunnel, such as tunl0, sit0 and gre0.
-  var isMadeByKernel: Bool {
+  package var isMadeByKernel: Bool {
     guard let kind else { return false }
     let fallbacks = ["dummy", "erspan", "gre", "gretap", "ip6gre", "ip6tnl", "ipip", "sit", "vti", "vti6"]
     return addresses.allSatisfy(\.address.isLinkLocal)
@@ -14,7 +14,7 @@ extension Interface {
   }
 
   /// The reason why the interface can carry nothing, by its own state; nil if it can.
-  var fault: ReachabilityReason? {
+  package var fault: ReachabilityReason? {
     guard isAdministrativelyUp else { return .linkDown }
     guard hasCarrier else { return .noCarrier }
     switch operationalState {
@@ -25,7 +25,7 @@ extension Interface {
   }
 
   /// Returns the likely cause of a fault; nil if it is not known.
-  func advice(on fault: ReachabilityReason) -> String? {
+  package func advice(on fault: ReachabilityReason) -> String? {
     switch fault {
     case .linkDown: nil
     case _ where isLoopback: "it leads back to this machine"

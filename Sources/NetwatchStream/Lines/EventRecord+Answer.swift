@@ -1,5 +1,4 @@
 import Netwatch
-import NetwatchStream
 
 extension EventRecord {
   /// Returns a sentence that says whether this machine is online, over which interface, and if not, why.
@@ -7,7 +6,7 @@ extension EventRecord {
   /// - Parameters:
   ///   - target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
   ///   - counts: Decides by name which interfaces count. Default: nil, all.
-  func answer(about target: NetworkTarget, counts: ((_ name: String) -> Bool)? = nil) -> String {
+  package func answer(about target: NetworkTarget, counts: ((_ name: String) -> Bool)? = nil) -> String {
     let cause = cause(target, isSelective: counts != nil)
     let (isThere, isNot) =
       target == .internet

@@ -2,12 +2,12 @@ import Netwatch
 
 extension String {
   /// The code of the stream as words, such as `no carrier` for `no_carrier`.
-  var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
+  package var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
 }
 
 extension InternetAccess {
   /// The result of a probe in words for people.
-  var words: StaticString {
+  package var words: StaticString {
     switch self {
     case .full: "internet: full"
     case .portal: "behind a login page (captive portal)"
@@ -17,10 +17,15 @@ extension InternetAccess {
   }
 
   /// Whether there is a fault that people have to know, although there is a route.
-  var isFault: Bool {
+  package var isFault: Bool {
     switch self {
     case .portal, .absent: true
     case .full, .unknown: false
     }
   }
+}
+
+extension AddressFamily {
+  /// The name of the family for people.
+  package var shownName: String { self == .ipv4 ? "IPv4" : "IPv6" }
 }
