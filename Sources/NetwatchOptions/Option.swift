@@ -138,6 +138,9 @@ package struct Option<Values> {
   /// The option with the value that counts if it is not given, in words.
   package func standard(_ words: String) -> Option { with { $0.standard = words } }
 
+  /// The option with sentences that only the manual has, beside its help.
+  package func manual(_ text: String) -> Option { with { $0.manual = text } }
+
   /// The option, which may be given several times.
   package func repeating() -> Option { with { $0.mayRepeat = true } }
 

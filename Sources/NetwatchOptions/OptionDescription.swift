@@ -37,6 +37,8 @@ package final class OptionDescription {
   var otherHelp: [(commands: [Command], text: @Sendable () -> String)] = []
   /// The value that counts if the option is not given, in words; nil if the help need not say so.
   package internal(set) var standard: String?
+  /// What the manual says beside the help; nil if that is nothing.
+  package internal(set) var manual: String?
   package internal(set) var mayRepeat = false
   package internal(set) var isRequired = false
   package internal(set) var suggestions = Suggestions.none

@@ -8,6 +8,8 @@ package enum Request<Values> {
   case version
   /// The script that completes command lines in a shell.
   case completions(shell: String)
+  /// The manual page whose source comes on standard input.
+  case manual
 }
 
 /// A command line without mistakes in its form. Whether the options fit together is not checked.
@@ -100,6 +102,7 @@ package struct OptionParser<Values> {
       case "--generate-completion-script":
         guard let shell = words.popFirst() else { throw UsageError("Name a shell: bash, zsh or fish.") }
         return .completions(shell: shell)
+      case "--generate-manual": return .manual
       case "--":
         while let word = words.popFirst() { try readOperand(word, mayBeCommand: false) }
       case _ where word.hasPrefix("--"): try readOption(word)

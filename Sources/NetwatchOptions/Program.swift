@@ -37,6 +37,10 @@ package enum Program {
         try write(HelpText(descriptions(), columns: columns).text(of: command, isWhole: isWhole))
       case .version: try write(NetwatchVersion.text + "\n")
       case .completions(let shell): try write(CompletionScript(descriptions()).text(for: shell))
+      case .manual:
+        var source = ""
+        while let line = readLine(strippingNewline: false) { source += line }
+        try write(ManualPage(descriptions()).text(from: source))
       }
     } catch let error as UsageError {
       let help = error.help.map { "Help:  \($0)\n" } ?? ""

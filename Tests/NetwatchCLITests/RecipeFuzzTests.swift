@@ -104,7 +104,7 @@ import Testing
   private static func shownCommands() throws -> [String] {
     let examples = top + "/contrib/examples"
     let units = try FileManager.default.subpathsOfDirectory(atPath: examples).filter { $0.hasSuffix(".service") }
-    let pages = ["\(top)/README.md", "\(top)/contrib/man/netwatch.1"] + units.map { "\(examples)/\($0)" }
+    let pages = ["\(top)/README.md", "\(top)/contrib/man/netwatch-serve.8"] + units.map { "\(examples)/\($0)" }
     return try pages.flatMap { page in
       try String(contentsOfFile: page, encoding: .utf8).split(separator: "\n").compactMap { line -> String? in
         // mandoc's quotes and hyphens.

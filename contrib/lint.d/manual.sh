@@ -1,15 +1,20 @@
 # The manual pages have all commands, options, values, fields and functions that there are, and no others.
 #
-# Fails if mandoc has anything to say of the pages; if a command, an option or a value that `netwatch --help-all` or that of a
-# command prints is not in netwatch(1), or the other way round; if netwatch-events(5) lacks a word of the schema; or if netwatch(3)
-# has other functions, constants, options or fields than netwatch.h, or an example that does not compile.
+# The pages of the command are made as for a package: their synopses and options come from the table of options. Fails if mandoc has
+# anything to say of a page; if an option of a help is on no page, or netwatch(1) lacks a command or is longer than 600 lines; if the
+# pages lack a value or a field; if netwatch-events(5) lacks a word of the schema; or if netwatch(3) has other functions, constants,
+# options or fields than netwatch.h, or an example that does not compile.
 . "$top/contrib/bindings/c/header.sh"
 need_packages mandoc bsdextrautils gcc libc6-dev
-pages=$top/contrib/man
 headers=$top/contrib/bindings/c/Sources/CNetwatch
 header=$headers/netwatch.h
 quietly swift build --product netwatch
 netwatch=$(swift build --show-bin-path)/netwatch
+pages=$work/man
+mkdir "$pages"
+for page in "$top"/contrib/man/netwatch*.[13578]; do
+  "$netwatch" --generate-manual <"$page" >"$pages/${page##*/}"
+done
 
 # One line for each word.
 list() { tr -s ' \n,' '\n' <<<"$1" | sed '/^$/d' | sort -u; }
@@ -30,41 +35,26 @@ missing() {
   [ -z "$said" ] || { say "$1 lacks" $said; failed=1; }
 }
 
-# Not what it says of manuals that are mentioned: they need not be on this machine.
-said=$(mandoc -T lint "$pages"/netwatch*.[135] 2>&1 | grep -v -e 'referenced manual' -e 'mandoc.db') || true
+# Not what it says of manuals that are mentioned, which need not be on this machine, and of the lines of options, which are sentences.
+said=$(mandoc -T lint "$pages"/netwatch*.[13578] 2>&1 | grep -v -e 'referenced manual' -e 'mandoc.db' -e 'longer than 80') || true
 [ -z "$said" ] || { say "$said"; failed=1; }
-
-# The synopsis, a line for each command: its name, or - for netwatch itself, and its options.
-synopsis=$(mandoc -T ascii -O width=1000 "$pages/netwatch.1" | col -bx | awk '
-  /^[A-Z]/ { isSynopsis = $1 == "SYNOPSIS" }
-  isSynopsis && $1 == "netwatch" {
-    line = $2 ~ /^[a-z]/ ? $2 : "-"
-    while (match($0, /[[ ]--?[A-Za-z][a-z-]*/)) {
-      line = line " " substr($0, RSTART + 1, RLENGTH - 1)
-      $0 = substr($0, RSTART + RLENGTH)
-    }
-    print line
-  }')
-in_synopsis() { awk -v command="$1" '$1 == command { $1 = ""; print }' <<<"$synopsis"; }
+length=$(wc -l <"$pages/netwatch.1")
+[ "$length" -le 600 ] || { say "netwatch.1 has $length lines, at most 600"; failed=1; }
 
 commands=$("$netwatch" --help-all | awk '/^[A-Z]/ { isList = /^SUBCOMMANDS/ } isList && /^  [a-z]/ { print $1 }')
-differences netwatch "$commands" "$(awk '$1 != "-" { print $1 }' <<<"$synopsis")"
-
+differences "netwatch(1), commands" "$commands" \
+  "$(sed -n '/^\.Sh COMMANDS/,/^\.Sh OPTIONS/s/^\.It Cm //p' "$pages/netwatch.1" | tr -d '\\\\' | sed -E 's/ (O[op]|A[r]) .*//; s/ , /\n/g' | grep -v '^help')"
 options=
 values=
 for command in - $commands; do
   [ "$command" != - ] && arguments=("$command" --help-all) || arguments=(--help-all)
   help=$("$netwatch" "${arguments[@]}")
-  these=$(sed -nE 's/^  (-[^ ,]+(, -[^ ,]+)*).*/\1/p' <<<"$help" | tr -s ', ' '\n')
-  # The page has these once, for all commands.
-  [ "$command" = - ] || these=$(grep -vxE -e '-h|--help|--version' <<<"$these") || true
-  differences "netwatch ${arguments[0]#--help-all}" "$these" "$(in_synopsis "$command")"
-  options+=" $these"
-  values+=" $(tr -s ' \n' ' ' <<<"$help" | grep -oE '\(values: [^;)]+|Fields: [^.]+' | sed 's/^[^:]*://')" || true
+  options+=" $(sed -nE 's/^  (-[^ ,]+(, -[^ ,]+)*).*/\1/p' <<<"$help" | tr -s ', ' '\n')"
+  values+=" $(tr -s ' \n' ' ' <<<"$help" | grep -oE 'Fields: [^.]+' | sed 's/^[^:]*://')" || true
 done
-differences "The descriptions" "$options" \
-  "$(sed -nE 's/^\.It Fl (. , )?(-?[a-z-]+).*/\1\2/p' "$pages/netwatch.1" | tr -s ', ' '\n' | sed 's/^/-/')"
-missing netwatch.1 "$values"
+differences "The descriptions" "$options --generate-completion-script" \
+  "$(sed -nE 's/^\.It Fl (. , )?(-?[a-z-]+).*/\1\2/p' "$pages"/netwatch*.[178] | tr -s ', ' '\n' | grep -v '^-help-all' | sed 's/^/-/')"
+missing netwatch-bars.7 "$values"
 
 # The schema's keys and values, without the names of its parts and the words of JSON Schema itself.
 missing netwatch-events.5 "$(sed -nE '

@@ -37,7 +37,7 @@ inventory() {
 }
 
 # files_of: what has come since the last inventory, with manual pages by their names alone.
-files_of() { inventory | comm -13 "$work/before" - | grep -v '/$' | sed 's|\(/man[15]/.*\)\.gz$|\1|'; }
+files_of() { inventory | comm -13 "$work/before" - | grep -v '/$' | sed 's|\(/man[1578]/.*\)\.gz$|\1|'; }
 
 # What each package installs; its modes and owners.
 expected=$(sort <<'END'
@@ -56,8 +56,13 @@ expected=$(sort <<'END'
 644 root root ./usr/share/doc/netwatch/log.schema.json
 644 root root ./usr/share/doc/netwatch/top.schema.json
 644 root root ./usr/share/fish/vendor_completions.d/netwatch.fish
+644 root root ./usr/share/man/man1/netwatch-get.1
+644 root root ./usr/share/man/man1/netwatch-log.1
+644 root root ./usr/share/man/man1/netwatch-top.1
 644 root root ./usr/share/man/man1/netwatch.1
 644 root root ./usr/share/man/man5/netwatch-events.5
+644 root root ./usr/share/man/man7/netwatch-bars.7
+644 root root ./usr/share/man/man8/netwatch-serve.8
 644 root root ./usr/share/zsh/site-functions/_netwatch
 END
 )

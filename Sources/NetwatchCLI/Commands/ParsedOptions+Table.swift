@@ -44,12 +44,6 @@ extension ParsedOptions {
     .required().suggesting(.files)
     Option.seconds("-t", "--timeout", of: [.wait], help: "Give up after this time.") { $0.timeout = $1 }
       .standard("never")
-    Option.flag(
-      "-q", "--quiet", of: [.status, .wait], help: "With --check or wait, print nothing; only set the exit status."
-    ) { $0.isQuiet = $1 }
-    .help(in: .status, text: "With --check, print nothing; only set the exit status.")
-    .help(in: .wait, text: "Print nothing; only set the exit status.")
-    .under("State")
     Option.text("--socket", value: "path", of: [.serve], help: "Listen on this path.") { $0.socket = $1 }
       .suggesting(.files)
     Option.number("--connections", in: 1...Int.max, of: [.serve], help: "Accept at most N clients.") {
@@ -126,16 +120,16 @@ extension ParsedOptions {
         your own text may be markup. Fields: \(BarField.list).
         """
     ) { $0.output.template = $1 }
-    .under("Output").rare(in: [.status, .wait, .replay])
+    .under("Status bars").rare(in: [.status, .wait, .replay])
     Option.choice(
       "--icons", value: "icons", of: lines,
       help: "Use these marks: unicode; nerd, which needs a font of nerdfonts.com; ascii; or none, which uses words."
     ) { $0.output.icons = $1 }
-    .standard("unicode").under("Output").rare(in: [.status, .wait, .replay])
+    .standard("unicode").under("Status bars").rare(in: [.status, .wait, .replay])
     Option.number(
       "--max-width", in: 1...Int.max, of: lines, help: "Shorten long values so that the text fits in N characters."
     ) { $0.output.maximumWidth = $1 }
-    .under("Output").rare(in: [.status, .wait, .replay])
+    .under("Status bars").rare(in: [.status, .wait, .replay])
     Option.choice(
       "--hide-when", value: "when", of: lines,
       help: """
@@ -143,7 +137,8 @@ extension ParsedOptions {
         interface of this kind carries the traffic. idle: while the activity mark is not shown. May be repeated.
         """
     ) { $0.output.hidden.append($1) }
-    .repeating().under("Output").rare(in: [.status, .wait, .replay])
+    .repeating().under("Status bars").rare(in: [.status, .wait, .replay])
+    .manual("A fault that --probe finds is shown all the same.")
   }
 
   // MARK: The state
@@ -164,12 +159,23 @@ extension ParsedOptions {
     ) { $0.checks = $1 }
     .under("State")
     Option.flag(
+      "-q", "--quiet", of: [.status, .wait], help: "With --check or wait, print nothing; only set the exit status."
+    ) { $0.isQuiet = $1 }
+    .help(in: .status, text: "With --check, print nothing; only set the exit status.")
+    .help(in: .wait, text: "Print nothing; only set the exit status.")
+    .under("State")
+    Option.flag(
       "--network-id", of: [.status],
       help: """
         Print only an ID by which this machine recognizes the network, for --for network=ID; with --json, the state with it.
         """
     ) { $0.namesNetwork = $1 }
     .under("State")
+    .manual(
+      """
+      The ID is computed with a key of this machine from the hardware address of the gateway and the network that it \
+      is in, so it tells nobody else where you are. It is unknown until the kernel has sent the gateway a packet.
+      """)
   }
 
   private static let conditionHelp = """
@@ -216,6 +222,12 @@ extension ParsedOptions {
     ) { $0.probe.url = $1 }
     .help(in: .open, text: "Ask this URL, over the interface that carries the traffic. \(proof)")
     .under("Internet probe").rare(in: [.status, .wait, .explain])
+    .manual(
+      """
+      The request follows no redirect, keeps no cookie, ignores the proxies of the environment, and is sent at the \
+      start, 0.2 seconds after the last change of the path, and after a suspend. No line of --follow waits for the \
+      answer; status and wait do.
+      """)
     Option.text(
       "--probe-expect", value: "text", of: probing,
       help: "With --probe, expect status 200 with a body that begins with this text."
@@ -262,6 +274,7 @@ extension ParsedOptions {
       in: .snippet, text: "Also show how much the interface that carries the traffic receives and sends."
     )
     .under("Throughput")
+    .manual("The counters are those of the kernel. A rate is unknown at the first sample and after a suspend.")
     Option.seconds(
       "--traffic-interval", of: [.follow, .serve, .snippet], help: "With --traffic, measure this often.",
       need: "0.1 or more", if: { $0 >= TrafficSampler.shortestInterval }
@@ -307,6 +320,11 @@ extension ParsedOptions {
         """
     ) { $0.signal = $1 }
     .optional(otherwise: WiFiReporting.SignalChanges.steps.rawValue)
+    .manual(
+      """
+      The steps are: below -90 dBm, from -90, from -80, from -70 and from -60; a signal has to be 3 dB beyond the edge \
+      of one.
+      """)
     Option.flag(
       "--quality", of: [.follow, .status],
       help: """
@@ -316,6 +334,11 @@ extension ParsedOptions {
         """
     ) { $0.quality = $1 }
     .help(in: .status, text: "Also print the round-trip time and the loss.").rare(in: [.status])
+    .manual(
+      """
+      A figure is unknown if fewer than 3 connections have supplied it in the last 30 seconds, and the loss also if \
+      they have sent fewer than 100 segments. The loss is that of what this machine sends.
+      """)
     Option.flag(
       "--stages", of: [.follow, .status],
       help: """
@@ -325,6 +348,11 @@ extension ParsedOptions {
         """
     ) { $0.stages = $1 }
     .help(in: .status, text: "Also print which stage of the way to the internet fails.").rare(in: [.status])
+    .manual(
+      """
+      Each stage is ok, failed or unknown. The gateway is judged by the table of neighbours of the kernel, as ip neigh \
+      prints it. With --stages, netwatch itself judges the path, even if a service runs.
+      """)
     Option.flag(
       "--nudge", of: [.follow],
       help: """
@@ -332,10 +360,12 @@ extension ParsedOptions {
         that it is alive. The kernel then notices a dead gateway within a minute.
         """
     ) { $0.nudges = $1 }
+    .manual("A gateway that refuses the datagram is alive.")
     Option.flag(
       "--prometheus", of: [.status],
       help: "Print metrics for the textfile collector of the Prometheus node_exporter."
     ) { $0.isPrometheus = $1 }
+    .manual("If a service runs, it has counted outages since its start; otherwise these metrics are left out.")
   }
 
   @OptionTable<ParsedOptions> private static var fileOptions: [Option<ParsedOptions>] {
@@ -344,7 +374,7 @@ extension ParsedOptions {
       help: """
         With --follow or serve, run this shell command for each line, except those of --traffic. The command gets the line on \
         its standard input, and the state in NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, \
-        _EXPENSIVE, _EVENT, _REASON, _VISIBLE, _INTERNET and _STAGE. NETWATCH_OLD_STATUS and so on have the previous values.
+        _EXPENSIVE, _EVENT, _REASON, _VISIBLE, _INTERNET, _STAGE and _TEXT, a sentence. NETWATCH_OLD_STATUS and so on have the previous values.
         """
     ) { $0.hooks.command = $1 }
     .help(
@@ -353,6 +383,9 @@ extension ParsedOptions {
         Run this shell command for each line. The command gets the line on its standard input, and the state in \
         NETWATCH_STATUS and other variables; 'netwatch --help-all' lists them.
         """
+    )
+    .manual(
+      "If several changes happen while the command runs, it runs once more, for the newest line. See netwatch-serve(8)."
     )
     Option.parsed(
       "--hooks", value: "folder", of: [.follow, .serve],
@@ -389,6 +422,7 @@ extension ParsedOptions {
         """
     ) { $0.recordingPath = $1 }
     .suggesting(.files)
+    .manual("A recording does not contain activity, probes and stages. See SECURITY CONSIDERATIONS.")
     Option.flag(
       "--log", of: [.follow, .serve],
       help: """
@@ -403,5 +437,6 @@ extension ParsedOptions {
         the names of WiFi networks, which reveal where you were.
         """
     )
+    .manual("See netwatch-log(1).")
   }
 }

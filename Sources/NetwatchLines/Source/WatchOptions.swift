@@ -84,6 +84,7 @@ package struct WatchOptions {
       help: "Treat interfaces that match this pattern, such as 'ppp0' of a VPN by pppd, as tunnels. May be repeated."
     ) { $0.rules.tunnels.append($1) }
     .repeating().suggesting(.interfaces)
+    .manual("Without this option, such an interface looks like a DSL line.")
     Option.text(
       "--expensive", value: "glob", of: places,
       help: """
@@ -92,6 +93,12 @@ package struct WatchOptions {
         """
     ) { $0.rules.expensive.append($1) }
     .repeating().suggesting(.interfaces)
+    .manual(
+      """
+      Without this option, these are expensive: modems and Bluetooth; phones and modems on USB; a WiFi network whose \
+      access point sends Microsoft's network cost element or Apple's element of a hotspot, or whose DHCP server has \
+      sent ANDROID_METERED in a lease that you may read. netwatch explain says why.
+      """)
     Option.text(
       "--not-expensive", value: "glob", of: places,
       help: """
@@ -112,6 +119,12 @@ package struct WatchOptions {
       help: "Judge the way to this address, host or host:port instead of the way to the internet.",
       by: NetworkTarget.init(optionValue:)
     ) { $0.target = $1 }
+    .manual(
+      """
+      The name of a host is resolved again when the path, /etc/resolv.conf or /etc/hosts changes, and when the answer has \
+      expired. Name servers are asked first, then the system. Nothing is sent to the target itself.
+      """
+    )
     .under(links).rare(in: rarePlaces).inLibrary()
   }
 
@@ -160,6 +173,12 @@ package struct WatchOptions {
       text: "\(kinds) The clients of the service show this count, whatever their own --activity. Default: requests."
     )
     .standard("requests").suggesting(.words { ["requests", "tcp", "udp", "tcp,udp", "all"] })
+    .manual(
+      """
+      With --no-service, requests are not known. A TCP connection is in flight while it connects, has unacknowledged \
+      data, has asked and got no answer yet, or is being answered. UDP is one request while 16 datagrams or more go \
+      one way in a second.
+      """)
     Option.parsed(
       "--activity-ignore", value: "what", of: counting,
       help: """
@@ -169,6 +188,7 @@ package struct WatchOptions {
       by: ConnectionExclusion.init
     ) { $0.exclusions.append($1) }
     .repeating().suggesting(.programs)
+    .manual("If a user namespace or /proc hides the programs, only ports and addresses can be left out.")
     Option.seconds(
       "--activity-interval", of: counting, help: "Look at the TCP connections this often.",
       need: "0.02 or more", if: { $0 >= ActivitySettings.shortestInterval }
