@@ -300,4 +300,54 @@ import Testing
     #expect(try follow.process.nextErrorLine() == "activity request_began false")
     #expect(try follow.process.nextErrorLine() == "activity activation_delay true")
   }
+
+  /// README's command for notifications says something when the network is lost, too.
+  @Test func `the notification of README has a text for every change`() throws {
+    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
+    let readme = try String(contentsOf: top.appending(path: "README.md"), encoding: .utf8)
+    let command = try #require(readme.firstMatch(of: /netwatch -f --exec '(notify-send .*)'/)?.output.1)
+    let namespace = try NetworkNamespace.online()
+    let folder = try TemporaryFolder()
+    try folder.installScript(
+      "for word; do printf '[%s]' \"$word\"; done >>'\(folder.file("shown"))'; echo >>'\(folder.file("shown"))'",
+      as: "notify-send")
+    let follow = try ChildProcess(
+      namespace.command([Programs.netwatch, "-f", "--exec", String(command)]),
+      environment: ["PATH=\(folder.path):\(ProcessInfo.processInfo.environment["PATH"] ?? "/bin")"])
+    func shown() -> [String] { folder.text(of: "shown").split(separator: "\n").map(String.init) }
+    try eventually(shown()) { $0.last == "[Online over v0, a virtual interface.]" }
+    try namespace.run("ip link set v1 down")
+    try eventually(shown()) { $0.last == "[Offline: v0 has no carrier; its other end is missing.]" }
+    try namespace.run("ip link set v1 up")
+    try eventually(shown()) { $0.count == 3 && $0.last == "[Online over v0, a virtual interface.]" }
+    withExtendedLifetime(follow) {}
+  }
+
+  @Test func `what was lost stays in the lines until something is reachable again`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try namespace.follow()
+    #expect(try follow.next().object["lost"] == nil)
+    try namespace.run("ip link set v1 down")
+    #expect((try follow.next().object["lost"] as? [String: Any])?["interface"] as? String == "v0")
+    let service = try RunningService(in: namespace)
+    // A service that has seen nothing reachable has lost nothing.
+    #expect(try service.client().next().object["lost"] == nil)
+    try namespace.run("ip link set v1 up")
+    #expect(try follow.next().object["lost"] == nil)
+    try namespace.run(
+      "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
+      "ip addr add 10.1.0.1/24 dev w0",
+      "ip route add default via 10.1.0.2 metric 5; ip route del default via 10.0.0.2")
+    var line = try follow.next()
+    while line.interface != "w0" { line = try follow.next() }
+    #expect((line.object["lost"] as? [String: Any])?["interface"] as? String == "v0")
+    #expect(line.object["sentence"] as? String == "Online over w0, a virtual interface, and no longer over v0.")
+    try namespace.run("ip link set w1 down")
+    line = try follow.next()
+    while line.status != "not-reachable" { line = try follow.next() }
+    #expect((line.object["lost"] as? [String: Any])?["interface"] as? String == "w0")
+    // Who comes while nothing is reachable learns it from the service.
+    let client = try service.client()
+    while try (client.next().object["lost"] as? [String: Any])?["interface"] as? String != "w0" {}
+  }
 }

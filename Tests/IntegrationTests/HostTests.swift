@@ -382,7 +382,7 @@ import Testing
       ("nowhere.example", "not-reachable unresolved -", 1),
     ] {
       let status = CInt(status)
-      let once = try ChildProcess.run(server.command([Programs.netwatch, "status", "--target", target]))
+      let once = try ChildProcess.run(server.command([Programs.netwatch, "status", "--json", "--target", target]))
       #expect(once.ending == .exited(0))
       #expect(try once.output.map { try Line($0).summary } == [summary])
       for command in [["status"], []] {
@@ -399,7 +399,7 @@ import Testing
   @Test func `wait waits for the host and not for the internet`() throws {
     let namespace = try Self.namespace()
     let server = try NameServer(in: namespace, "office.example,10.1.2.3", "far.example,198.51.100.7")
-    let office = try server.netwatch("wait", "--target", "office.example")
+    let office = try server.netwatch("wait", "--json", "--target", "office.example")
     #expect(try office.nextLine().map(Line.init)?.summary == "wifi initial v0")
     #expect(try office.wait() == .exited(0))
     let timedOut = try ChildProcess.run(
@@ -409,7 +409,7 @@ import Testing
     let filtered = try ChildProcess.run(
       server.command([Programs.netwatch, "wait", "-t", "0.5", "-q", "-i", "w*", "--target", "office.example"]))
     #expect(filtered.ending == .exited(1))
-    let far = try server.netwatch("wait", "--target", "far.example")
+    let far = try server.netwatch("wait", "--json", "--target", "far.example")
     #expect(try server.nextQuestion().name == "office.example")
     while try server.nextQuestion().name != "far.example" {}
     try namespace.run("ip route add 198.51.100.0/24 via 10.5.0.2")

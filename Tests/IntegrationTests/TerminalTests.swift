@@ -40,7 +40,7 @@ import Testing
     try namespace.run(
       "ip link add 網路網路 type veth peer name w1", "ip link set 網路網路 up", "ip link add br0 type bridge",
       "ip link set w1 master br0")
-    for command in ["status -v", "status --interfaces", "explain", "-f -v --count 1"] {
+    for command in ["status -v", "status --interfaces", "explain", "-f -v --count 1 --no-service"] {
       let lines = try onTerminal(namespace, columns: columns, "\(Programs.netwatch) \(command) --color never")
       for line in lines {
         let wide = line.unicodeScalars.filter { 0x3000...0x9fff ~= $0.value }.count
@@ -59,7 +59,7 @@ import Testing
     let resize = "(read x <\(folder.file("go")); stty cols 30 <&1; echo >\(folder.file("done"))) &"
     let child = try ChildProcess(
       namespace.command([
-        "script", "-qec", "stty cols 80; \(resize) exec \(Programs.netwatch) -f --color never", "/dev/null",
+        "script", "-qec", "stty cols 80; \(resize) exec \(Programs.netwatch) -f --no-service --color never", "/dev/null",
       ]), environment: ["LC_ALL=C.UTF-8", "TERM=xterm"])
     #expect(try child.nextLine()?.contains("● virtual                 v0         10.0.0.1") == true)
     try namespace.run("echo >\(folder.file("go"))", "read x <\(folder.file("done"))", "ip link set v1 down")

@@ -25,10 +25,11 @@ import Testing
       names.sorted() == [
         "NETWATCH_EVENT", "NETWATCH_EXPENSIVE", "NETWATCH_GATEWAY", "NETWATCH_INTERFACE", "NETWATCH_INTERNET",
         "NETWATCH_IPV4", "NETWATCH_IPV6", "NETWATCH_MEDIUM", "NETWATCH_REASON", "NETWATCH_SSID", "NETWATCH_STAGE",
-        "NETWATCH_STATUS",
-        "NETWATCH_VISIBLE", "NETWATCH_VPN",
+        "NETWATCH_STATUS", "NETWATCH_TEXT", "NETWATCH_VISIBLE", "NETWATCH_VPN",
       ])
     #expect(now["NETWATCH_SSID"] == "" && now["NETWATCH_OLD_SSID"] == "before")
+    #expect(now["NETWATCH_TEXT"] == "Offline: the link of the route has no carrier.")
+    #expect(now["NETWATCH_OLD_TEXT"] == "Online over wlan0, in the WiFi network “before”.")
     #expect(now["NETWATCH_EXPENSIVE"] == "" && now["NETWATCH_OLD_EXPENSIVE"] == "false")
     #expect(now["NETWATCH_GATEWAY"] == "" && now["NETWATCH_OLD_GATEWAY"] == "192.0.2.1")
     #expect(variables(.example(.wwan))["NETWATCH_EXPENSIVE"] == "true")

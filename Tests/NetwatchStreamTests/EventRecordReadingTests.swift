@@ -83,7 +83,7 @@ import Testing
     func read(_ word: String) -> EventRecord? {
       EventRecord(line: Array(line.replacing(#""internet":"portal""#, with: "\"internet\":\(word)").utf8)[...])
     }
-    #expect(line.contains(#""wifi":null,"internet":"portal"},"activity""#))
+    #expect(line.contains(#""wifi":null,"internet":"portal"},"sentence""#))
     for access in InternetAccess.allCases { #expect(read("\"\(access.rawValue)\"")?.internet == access) }
     #expect(read("\"slow\"")?.internet == .unknown)
     #expect(try #require(read("null")).internet == nil)

@@ -42,7 +42,7 @@ import Testing
   @Test func `not reachable`() throws {
     #expect(
       try Self.line(Self.record(Self.path(.notReachable, reason: .noCarrier))) == #"""
-        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"no_carrier","reachability":{"status":"not-reachable","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}
+        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"no_carrier","reachability":{"status":"not-reachable","medium":null,"interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"sentence":"Offline: the link of the route has no carrier.","activity":{"state":"inactive","visible":false,"in_flight":0}}
 
         """#)
   }
@@ -54,7 +54,7 @@ import Testing
     let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
     #expect(
       try Self.line(Self.record(path, .initial)) == #"""
-        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"initial","reason":"initial","reachability":{"status":"wifi","medium":"wired","interface":"eth0","index":2,"expensive":true,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":"10.0.0.254"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":null},"activity":{"state":"inactive","visible":false,"in_flight":0}}
+        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"initial","reason":"initial","reachability":{"status":"wifi","medium":"wired","interface":"eth0","index":2,"expensive":true,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":"10.0.0.254"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":null},"sentence":"Online over eth0, a wired interface. It may cost money.","activity":{"state":"inactive","visible":false,"in_flight":0}}
 
         """#)
   }
@@ -203,14 +203,49 @@ import Testing
     let line = try Self.line(Self.record(Self.path()))
     let keys = [
       "v", "seq", "time", "mono_ns", "event", "reason", "reachability", "status", "medium", "interface", "index",
-      "expensive", "vpn", "ipv4", "address", "gateway", "ipv6", "wifi", "activity", "state", "visible", "in_flight",
+      "expensive", "vpn", "ipv4", "address", "gateway", "ipv6", "wifi", "sentence", "activity", "state", "visible",
+      "in_flight",
     ]
     var rest = line[...]
     for key in keys {
       let place = try #require(rest.range(of: "\"\(key)\":"), "\(key)")
       rest = rest[place.upperBound...]
     }
-    #expect(try Self.object(line).count == 8)
+    #expect(try Self.object(line).count == 9)
+  }
+
+  @Test func `what was lost is named, and read back`() throws {
+    var record = Self.record(Self.path(.notReachable, reason: .noCarrier))
+    let home = try #require(SSID("Home".utf8))
+    for ssid in [nil, home] {
+      record.lost = .init(kernelName: InterfaceName("wlan0"), medium: .wifi, ssid: ssid)
+      let line = try Self.line(record)
+      let lost = try #require(try Self.object(line)["lost"] as? [String: Any])
+      #expect(lost["interface"] as? String == "wlan0" && lost["medium"] as? String == "wifi")
+      #expect(lost["ssid"] as? String == ssid?.text)
+      #expect(EventRecord(line: Array(line.utf8)[...])?.lost == record.lost)
+      let sentence = try #require(try Self.object(line)["sentence"] as? String)
+      #expect(sentence.hasPrefix("Offline: wlan0 has no carrier") && sentence.contains("“Home”") == (ssid != nil))
+    }
+    record.path = Self.path()
+    #expect(
+      try Self.object(Self.line(record))["sentence"] as? String
+        == "Online over eth0, a wired interface, and no longer over wlan0, in the WiFi network “Home”.")
+    // The first line of a reader who comes later is about the present alone.
+    #expect(record.asInitial.lost == nil)
+  }
+
+  @Test func `the sentence names the target, and stands only where the state is told`() throws {
+    var writer = JSONLineWriter()
+    writer.target = try NetworkTarget("example.org")
+    writer.write(Self.record(Self.path(.notReachable, reason: .noRoute)))
+    #expect(
+      String(decoding: writer.line, as: UTF8.self).contains(
+        #""sentence":"example.org is not reachable: no route leads there.""#))
+    for event in EventRecord.Event.allCases {
+      let line = try Self.line(Self.record(Self.path(), event))
+      #expect(line.contains("sentence") == [.initial, .reachability].contains(event), "\(event)")
+    }
   }
 
   @Test func `a WiFi network says as much of its connection as is known`() throws {

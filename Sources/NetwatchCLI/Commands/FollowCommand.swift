@@ -19,14 +19,16 @@ struct FollowCommand {
     lines.saysWhatIsMissing = options.isVerbose
     let renderer = try options.output.makeRenderer(
       saysWhy: options.isVerbose, units: options.units ?? .bits, showsTraffic: options.traffic,
-      opensPortal: options.probe.url != nil)
+      opensPortal: options.probe.url != nil, about: options.watch.target)
     if let path = options.recordingPath {
       // A trace does not contain what a service sends.
       lines.service = .nothing
       lines.input = .recorded(try TraceWriter(creating: path, traceSettings))
     }
+    var hooks = options.hooks
+    hooks.target = options.watch.target
     try Follower(
-      lines, renderer: renderer, count: options.count, hooks: options.hooks.areWanted ? options.hooks : nil,
+      lines, renderer: renderer, count: options.count, hooks: hooks.areWanted ? hooks : nil,
       isLogged: options.isLogged,
       namesPrograms: renderer is TextRenderer ? options.isVerbose : options.namesPrograms
     ).run { hasService in

@@ -92,9 +92,11 @@ struct OutputOptions {
   ///   - units: The unit of rates. Default: bits per second.
   ///   - showsTraffic: Whether a bar without `--template` shows the traffic. Default: false.
   ///   - opensPortal: Whether a click on a bar opens a login page. Default: false.
+  ///   - target: The target that the paths of records lead to. Default: the internet.
   /// - Throws: A `PlainError` if the template makes no sense.
   func makeRenderer(
-    saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false, opensPortal: Bool = false
+    saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false, opensPortal: Bool = false,
+    about target: NetworkTarget = .internet
   ) throws(PlainError) -> any LineRenderer {
     let barFormat: BarFormat? =
       if case .bar(let bar) = format { bar.format } else { looksLikeBar && !wantsJSON ? .plain : nil }
@@ -105,6 +107,6 @@ struct OutputOptions {
         showsTraffic: showsTraffic)
       return try BarRenderer(barFormat, look, opensPortal: opensPortal)
     }
-    return isText ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer()
+    return isText ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer(about: target)
   }
 }

@@ -56,7 +56,7 @@ struct StatusCommand {
   private func makeRenderer() throws(PlainError) -> any LineRenderer {
     if options.isQuiet || printsOnlyNetwork { return NoRenderer() }
     if options.isPrometheus { return MetricsRenderer(asksService: options.watch.usesService) }
-    return try options.output.makeRenderer(saysWhy: options.isVerbose)
+    return try options.output.makeRenderer(saysWhy: options.isVerbose, about: options.watch.target)
   }
 }
 

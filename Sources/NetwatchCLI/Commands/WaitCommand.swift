@@ -11,7 +11,7 @@ struct WaitCommand {
   let options: ParsedOptions
 
   func run() throws -> ProcessEnding {
-    let renderer = try options.output.makeRenderer(saysWhy: options.isVerbose)
+    let renderer = try options.output.makeRenderer(saysWhy: options.isVerbose, about: options.watch.target)
     let output = options.isQuiet ? nil : try StandardOutput()
     let (last, isMet, network) = try wait()
     if let last, let output { try renderer.print(last, to: output) }

@@ -105,7 +105,7 @@ final class HookRunner {
         StandardError.tell("cannot run \(hook.name): \(error)\(advice(on: error))".harmless)
       }
     }
-    told = HookVariables(record)
+    told = HookVariables(record, about: settings.target)
     self.record = nil
     guard let next = waiting else {
       if isFinishing { loop.stop() }
@@ -171,6 +171,6 @@ final class HookRunner {
 
   private func environment(_ record: EventRecord) -> [String] {
     ChildProcess.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
-      + HookVariables(record).entries(after: told)
+      + HookVariables(record, about: settings.target).entries(after: told)
   }
 }

@@ -26,18 +26,28 @@ struct HookVariables {
 
   /// The values in the order of the table.
   private let values: [String]
+  /// The sentence about the state.
+  private let sentence: String
 
   /// Creates the variables before the first record: every value is empty.
-  init() { values = Self.table.map { _ in "" } }
+  init() {
+    values = Self.table.map { _ in "" }
+    sentence = ""
+  }
 
-  init(_ record: EventRecord) { values = Self.table.map { ($0.value(record) ?? "").inert } }
+  /// - Parameter target: The target that the path of the record leads to, which the sentence names. Default: the internet.
+  init(_ record: EventRecord, about target: NetworkTarget = .internet) {
+    values = Self.table.map { ($0.value(record) ?? "").inert }
+    sentence = record.answer(about: target).inert
+  }
 
   /// Returns the variables in the form of an environment.
   ///
   /// - Parameter old: The variables of the previous line.
   func entries(after old: HookVariables) -> [String] {
-    zip(Self.table, values).map { "NETWATCH_\($0.name)=\($1)" }
+    zip(Self.table, values).map { "NETWATCH_\($0.name)=\($1)" } + ["NETWATCH_TEXT=\(sentence)"]
       + zip(Self.table, old.values).map { "NETWATCH_OLD_\($0.name)=\($1)" }
+      + ["NETWATCH_OLD_TEXT=\(old.sentence)"]
   }
 }
 

@@ -31,6 +31,8 @@ package final class LineSource {
   private var number: UInt64 = 0
   /// The record that was passed on last; nil if it is never compared with another.
   private var last: EventRecord?
+  /// The interface that carried the traffic last; nil if none has yet.
+  private var carrier: EventRecord.LostInterface?
   /// The links that a record has listed last; nil if lists are not told.
   private var listed: InterfaceTable?
   /// The activity that a service has reported last.
@@ -404,13 +406,19 @@ package final class LineSource {
 
   private func handOn(_ record: EventRecord) {
     number += 1
+    var record = record
+    if let now = EventRecord.LostInterface(record.path) {
+      record.lost = record.event == .reachability && carrier?.kernelName != now.kernelName ? carrier : nil
+      carrier = now
+    } else if record.path.status == .notReachable, let carrier {
+      record.lost = carrier
+    }
     if figures?.areWanted == true { return handOnFigures(record) }
     // A path that is held makes the next change of a link copy all links, so it is held only if necessary.
     if counter != nil || link != nil || wifi.isWanted { last = record }
     tell(record)
   }
 
-  /// Separate, because a record that is not changed is not copied.
   private func handOnFigures(_ record: EventRecord) {
     var record = record
     figures?.follow(record)

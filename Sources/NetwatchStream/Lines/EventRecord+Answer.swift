@@ -15,7 +15,7 @@ extension EventRecord {
     case .unknown:
       return
         "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause)."
-    case .notReachable: return "\(isNot): \(cause).\(path.otherFaults(counts))"
+    case .notReachable: return "\(isNot): \(cause).\(path.otherFaults(counts))\(formerWay(unlessNamedIn: cause))"
     case .wifi, .wwan: break
     }
     let cost = path.isExpensive ? " It may cost money." : ""
@@ -28,7 +28,14 @@ extension EventRecord {
     if let stages, let stage = stages.failing {
       return "Connected \(path.wayWords), but \(stages.faultSentence(of: stage)).\(cost)"
     }
-    return "\(isThere) \(path.wayWords).\(cost)"
+    let former = lost.map { ", and no longer over \($0.words)" } ?? ""
+    return "\(isThere) \(path.wayWords)\(former).\(cost)"
+  }
+
+  /// A further sentence about the interface that was lost; empty if there is nothing that another sentence does not say.
+  private func formerWay(unlessNamedIn cause: String) -> String {
+    guard let lost, lost.ssid != nil || !cause.contains(lost.name.harmless) else { return "" }
+    return " The traffic went over \(lost.words)."
   }
 
   private func cause(_ target: NetworkTarget, isSelective: Bool) -> String {
@@ -43,7 +50,14 @@ extension EventRecord {
     case .unresolved where target == .internet: return "netlink cannot be read"
     default: break
     }
-    return path.sentence(after: nil) ?? path.reason.rawValue.words
+    return path.sentence(after: lost?.name) ?? path.reason.rawValue.words
+  }
+}
+
+extension EventRecord.LostInterface {
+  /// The name of the interface, and that of its network.
+  fileprivate var words: String {
+    name.harmless + (ssid.map { ", in the WiFi network “\($0.text.harmless)”" } ?? "")
   }
 }
 
@@ -78,7 +92,8 @@ extension NetworkPath {
   private var carrierWords: String {
     let name = (interfaceName ?? "an interface").harmless
     switch medium {
-    case .wifi: return "\(name), a WiFi interface"
+    case .wifi:
+      return wifi.map { "\(name), in the WiFi network “\($0.ssid.text.harmless)”" } ?? "\(name), a WiFi interface"
     case .wired: return "\(name), a wired interface"
     case .wwan: return "\(name), a cellular modem"
     case .bluetooth: return "\(name), a Bluetooth interface"

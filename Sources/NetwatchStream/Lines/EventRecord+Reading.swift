@@ -33,6 +33,7 @@ extension EventRecord {
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
     portalURL = reachability["portal_url"]?.string.flatMap(PortalURL.init)
     stages = value["stages"].map { NetworkStages($0) }
+    lost = value["lost"].flatMap(LostInterface.init)
     if let quality = value["quality"] {
       tellsQuality = true
       if quality != .null {
@@ -45,6 +46,16 @@ extension EventRecord {
     guard traffic != .null else { return }
     guard let index = path.interfaceIndex, let carrier = LinkTraffic(traffic, of: index) else { return nil }
     self.traffic = [carrier]
+  }
+}
+
+extension EventRecord.LostInterface {
+  fileprivate init?(_ value: JSONValue) {
+    guard let name = value["interface"]?.string, let medium = value["medium"]?.string.flatMap(Medium.init) else {
+      return nil
+    }
+    self.init(
+      kernelName: InterfaceName(name), medium: medium, ssid: value["ssid"]?.string.flatMap { SSID($0.utf8) })
   }
 }
 

@@ -66,6 +66,28 @@ public struct EventRecord: Hashable, Sendable {
     case serviceLost = "service_lost"
   }
 
+  /// The interface that carried the traffic, and does not carry it any more.
+  public struct LostInterface: Hashable, Sendable {
+    package let kernelName: InterfaceName
+    /// The kind of the interface.
+    public let medium: Medium
+    /// The WiFi network that the interface had joined; nil if there was none.
+    public let ssid: SSID?
+
+    package init(kernelName: InterfaceName, medium: Medium, ssid: SSID?) {
+      (self.kernelName, self.medium, self.ssid) = (kernelName, medium, ssid)
+    }
+
+    /// Creates the interface that carries the traffic of a path; nil if none does.
+    package init?(_ path: NetworkPath) {
+      guard path.isReachable, let name = path.kernelName, let medium = path.medium else { return nil }
+      self.init(kernelName: name, medium: medium, ssid: path.verdict.ssid)
+    }
+
+    /// The name of the interface.
+    public var name: String { kernelName.text }
+  }
+
   /// The number of the record among those that its source has published. The first record has the number 1.
   public var sequence: UInt64
   /// The time of the event, in nanoseconds since 1970 in UTC: when the kernel's message was read, or when netwatch noticed an event
@@ -93,6 +115,9 @@ public struct EventRecord: Hashable, Sendable {
   public var quality: LinkQuality?
   /// Whether the line of the record has the quality of the link.
   public var tellsQuality = false
+  /// The interface that carried the traffic before. In the record of the change from it to another one, and in every record while
+  /// nothing is reachable. Otherwise nil, or if netwatch has not seen an interface carry traffic.
+  public var lost: LostInterface?
   private var rare = Rare.nothing
 
   /// The values that few readers ask for. They are stored separately so that every other record stays small.
@@ -167,7 +192,10 @@ public struct EventRecord: Hashable, Sendable {
   package var asInitial: EventRecord {
     var first = self
     first.event = .initial
-    if path.isReachable { first.path = path.with(reason: .initial) }
+    if path.isReachable {
+      first.path = path.with(reason: .initial)
+      first.lost = nil
+    }
     return first
   }
 }

@@ -7,6 +7,8 @@ import NetwatchEventLoop
 public struct JSONLineWriter: ~Copyable {
   private var buffer = LineBuffer()
   private var clock = ClockText()
+  /// The target that the paths of records lead to, which their sentences name. Default: the internet.
+  public var target = NetworkTarget.internet
 
   /// Creates a writer whose ``line`` is empty.
   public init() {}
@@ -37,7 +39,7 @@ public struct JSONLineWriter: ~Copyable {
   ) {
     buffer.removeAll()
     clock.update(nanosecondsSince1970: record.nanosecondsSince1970)
-    buffer.append(record, programs, network, clock)
+    buffer.append(record, programs, network, clock, about: target)
     if let service { buffer.append(service) }
     buffer.append("}\n")
   }
@@ -62,7 +64,8 @@ private struct ClockText: ~Copyable {
 
 extension LineBuffer {
   fileprivate mutating func append(
-    _ record: EventRecord, _ programs: [NamedCount]?, _ network: NetworkIdentity??, _ clock: borrowing ClockText
+    _ record: EventRecord, _ programs: [NamedCount]?, _ network: NetworkIdentity??, _ clock: borrowing ClockText,
+    about target: NetworkTarget
   ) {
     append(#"{"v":1,"seq":"#)
     appendDecimal(record.sequence)
@@ -88,16 +91,21 @@ extension LineBuffer {
       }
     }
     if let network { append(network) }
+    append("}")
+    if let lost = record.lost { append(lost) }
+    if record.event == .initial || record.event == .reachability {
+      append(#","sentence":"#)
+      appendQuoted(record.answer(about: target))
+    }
     if record.listsInterfaces {
-      append(#"},"interfaces":["#)
+      append(#","interfaces":["#)
       for (position, interface) in record.path.links.enumerated() {
         if position > 0 { append(",") }
         append(interface, in: record)
       }
-      append(#"],"activity":{"state":""#)
-    } else {
-      append(#"},"activity":{"state":""#)
+      append("]")
     }
+    append(#","activity":{"state":""#)
     append(text: record.activity.state.rawValue)
     append(record.activity.state.isVisible ? #"","visible":true,"in_flight":"# : #"","visible":false,"in_flight":"#)
     appendDecimal(UInt64(clamping: record.activity.inFlight))
@@ -115,6 +123,16 @@ extension LineBuffer {
       append(record.carrierQuality)
     }
     if let stages = record.stages { append(stages) }
+  }
+
+  private mutating func append(_ lost: EventRecord.LostInterface) {
+    append(#","lost":{"interface":"#)
+    append(name: lost.kernelName)
+    append(#","medium":""#)
+    append(text: lost.medium.rawValue)
+    append(#"","ssid":"#)
+    if let ssid = lost.ssid { appendQuoted(ssid.text) } else { append("null") }
+    append("}")
   }
 
   private mutating func append(_ network: NetworkIdentity?) {
