@@ -346,7 +346,7 @@ import Testing
     line = try follow.next()
     while line.status != "not-reachable" { line = try follow.next() }
     #expect((line.object["lost"] as? [String: Any])?["interface"] as? String == "w0")
-    // Who comes while nothing is reachable learns it from the service.
+    // A client that connects while nothing is reachable learns it from the service.
     let client = try service.client()
     while try (client.next().object["lost"] as? [String: Any])?["interface"] as? String != "w0" {}
   }

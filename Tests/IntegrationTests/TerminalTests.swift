@@ -59,7 +59,8 @@ import Testing
     let resize = "(read x <\(folder.file("go")); stty cols 30 <&1; echo >\(folder.file("done"))) &"
     let child = try ChildProcess(
       namespace.command([
-        "script", "-qec", "stty cols 80; \(resize) exec \(Programs.netwatch) -f --no-service --color never", "/dev/null",
+        "script", "-qec", "stty cols 80; \(resize) exec \(Programs.netwatch) -f --no-service --color never",
+        "/dev/null",
       ]), environment: ["LC_ALL=C.UTF-8", "TERM=xterm"])
     #expect(try child.nextLine()?.contains("● virtual                 v0         10.0.0.1") == true)
     try namespace.run("echo >\(folder.file("go"))", "read x <\(folder.file("done"))", "ip link set v1 down")
