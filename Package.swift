@@ -116,7 +116,8 @@ let package = Package(
       "NetwatchStreamTests",
       ["NetwatchStream", "NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
-      "NetwatchLinesTests", ["NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
+      "NetwatchLinesTests",
+      ["NetwatchLines", "NetwatchOptions", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
     tests(
       "NetwatchCLITests",
       ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchOptions", "NetwatchStream", "NetwatchTestSupport"],

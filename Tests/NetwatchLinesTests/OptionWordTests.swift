@@ -1,3 +1,4 @@
+import Foundation
 import Netwatch
 import Testing
 
@@ -80,5 +81,36 @@ import Testing
     } catch {
       #expect(error.description == sentence)
     }
+  }
+
+  /// The header, the manual page, Python and Node name the options of the table.
+  @Test func `each binding has each option`() throws {
+    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../contrib")
+    func text(_ path: String) throws -> String { try String(contentsOf: top.appending(path: path), encoding: .utf8) }
+    let names = Set(WatchOptions.options.filter(\.about.isInLibrary).map { String($0.about.name.dropFirst(2)) })
+    #expect(names.count >= 15)
+
+    let header = try text("bindings/c/Sources/CNetwatch/netwatch.h").replacing("\n *", with: "")
+    let listed = try #require(header.firstMatch(of: /without the dashes: ([a-z, -]+)\./)?.output.1)
+    #expect(Set(listed.split(separator: ", ").map { $0.trimmingCharacters(in: .whitespaces) }) == names)
+
+    let page = try text("man/netwatch.3").components(separatedBy: "\n.Sh OPTIONS\n")[1].components(
+      separatedBy: "\n.El")[0]
+    #expect(Set(page.matches(of: /\.It Cm ([a-z-]+)/).map { String($0.output.1) }) == names)
+
+    let python = try text("bindings/python/src/libnetwatch/_monitor.py")
+    let arguments = python.components(separatedBy: "class Options")[1].components(separatedBy: "class Monitor")[0]
+    let inPython = arguments.matches(of: #/\n    ([a-z_]+): /#).map { $0.output.1.replacing("_", with: "-") }
+    #expect(Set(inPython.map { String($0) }) == names)
+
+    let node = try text("bindings/node/index.js").components(separatedBy: "const names = {")[1].components(
+      separatedBy: "};")[0]
+    #expect(Set(node.matches(of: /: \['([a-z-]+)'/).map { String($0.output.1) }) == names)
+    let types = try text("bindings/node/index.d.ts").components(separatedBy: "interface Options {")[1].components(
+      separatedBy: "\n}")[0]
+    let inTypes = types.matches(of: #/\n  ([a-zA-Z]+)\?:/#).map { match in
+      String(match.output.1.flatMap { $0.isUppercase ? "-\($0.lowercased())" : String($0) })
+    }
+    #expect(Set(inTypes) == names)
   }
 }

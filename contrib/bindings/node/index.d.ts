@@ -60,7 +60,7 @@ export interface Path {
   readonly line: string;
 }
 
-/** The options of a monitor. They are options of the command `netwatch`, except for `linkLocal`. */
+/** The options of a monitor. They are options of the command `netwatch`. */
 export interface Options {
   /** The address, host or "host:port" to reach. Default: the internet. */
   target?: string | null;
@@ -72,6 +72,10 @@ export interface Options {
   wwan?: string | readonly string[] | null;
   /** A pattern, or patterns, for links to treat as tunnels. */
   tunnel?: string | readonly string[] | null;
+  /** A pattern, or patterns, for links, or for their WiFi networks, whose use may cost money. */
+  expensive?: string | readonly string[] | null;
+  /** A pattern, or patterns, for links, or for their WiFi networks, that cost nothing. Wins over everything else. */
+  notExpensive?: string | readonly string[] | null;
   /** The time in seconds that a loss must last before it is reported. Default: 0. */
   hold?: number | null;
   /** Whether an IPv4 address of 169.254.0.0/16 is accepted as usable. Default: false. */

@@ -16,6 +16,8 @@ const names = {
   ignore: ['ignore', 'strings'],
   wwan: ['wwan', 'strings'],
   tunnel: ['tunnel', 'strings'],
+  expensive: ['expensive', 'strings'],
+  notExpensive: ['not-expensive', 'strings'],
   hold: ['hold', 'number'],
   linkLocal: ['link-local', 'boolean'],
   interfaces: ['interfaces', 'boolean'],

@@ -54,10 +54,10 @@ enum {
  * Opens a monitor and stores it in *out. The caller owns the monitor and closes it with netwatch_close().
  *
  * options is NULL, or an array of strings "name=value" that ends with NULL. Names and values are those of the command's
- * options, without the dashes: target, interface, ignore, wwan, tunnel, hold, link-local, interfaces, no-service, activity,
- * activity-ignore, activity-interval, activity-patience. An option that the command accepts several times may be repeated. A flag
- * (link-local, interfaces, no-service) is given as "name", "name=yes" or "name=no". Only the library has link-local: it accepts an
- * IPv4 address of 169.254.0.0/16 as usable. The library copies what it needs of the strings.
+ * options, without the dashes: target, interface, ignore, wwan, tunnel, expensive, not-expensive, hold, link-local, interfaces,
+ * no-service, activity, activity-ignore, activity-interval, activity-patience. An option that the command accepts several times may
+ * be repeated. A flag (link-local, interfaces, no-service) is given as "name", "name=yes" or "name=no". The library copies what it
+ * needs of the strings.
  *
  * For the internet or an address, the state is known when the function returns. The function never waits for a name, a service or a
  * network. If the kernel reports that it is out of memory, the function tries again for up to five seconds.

@@ -29,6 +29,8 @@ class Options(TypedDict, total=False):
     ignore: Union[str, Iterable[str]]
     wwan: Union[str, Iterable[str]]
     tunnel: Union[str, Iterable[str]]
+    expensive: Union[str, Iterable[str]]
+    not_expensive: Union[str, Iterable[str]]
     hold: Optional[float]
     link_local: bool
     interfaces: bool
@@ -49,13 +51,15 @@ class Monitor:
     `multiprocessing` may use, every method except `close()` raises `NetwatchError` with the number `errno.ECHILD`. The parent's
     monitor is not affected, and the child may open a monitor of its own.
 
-    The arguments are options of the command `netwatch`, except for `link_local`:
+    The arguments are options of the command `netwatch`:
 
     target: The address, host or "host:port" to reach. Default: the internet.
     interface: A pattern, or patterns, for the names of links. Only these links count as ways out. Default: all links.
     ignore: A pattern, or patterns, for links to treat as if they did not exist.
     wwan: A pattern, or patterns, for links to treat as cellular.
     tunnel: A pattern, or patterns, for links to treat as tunnels.
+    expensive: A pattern, or patterns, for links, or for their WiFi networks, whose use may cost money.
+    not_expensive: A pattern, or patterns, for links, or for their WiFi networks, that cost nothing. Wins over everything else.
     hold: The time in seconds that a loss must last before it is reported. Default: 0.
     link_local: Whether an IPv4 address of 169.254.0.0/16 is accepted as usable. Default: False.
     interfaces: Whether to list every link in `Path.line`, and to report each change of this list. Default: False.
@@ -78,6 +82,8 @@ class Monitor:
         ignore: Union[str, Iterable[str]] = (),
         wwan: Union[str, Iterable[str]] = (),
         tunnel: Union[str, Iterable[str]] = (),
+        expensive: Union[str, Iterable[str]] = (),
+        not_expensive: Union[str, Iterable[str]] = (),
         hold: Optional[float] = None,
         link_local: bool = False,
         interfaces: bool = False,
@@ -102,6 +108,8 @@ class Monitor:
             ("ignore", ignore),
             ("wwan", wwan),
             ("tunnel", tunnel),
+            ("expensive", expensive),
+            ("not-expensive", not_expensive),
             ("activity-ignore", activity_ignore),
         ):
             options += [f"{name}={value}" for value in ([values] if isinstance(values, str) else values)]
