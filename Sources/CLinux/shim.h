@@ -1,4 +1,5 @@
 /* glibc's own headers that Swift's Glibc module leaves out, and a few inline functions for calls that Swift cannot make. */
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>

@@ -16,11 +16,14 @@ package final class PathWatch {
   private static let longestWay = 40
 
   private let paths: [String]
+  private let folders: [String]
   private let mask: UInt32
   private let changed: () -> Void
   private let loop: EventLoop
   private let descriptor: FileDescriptor
   private var registration: EventLoop.Registration?
+  /// The folders in which each name matters.
+  private var wholeFolders: Set<Watch> = []
   /// The names that matter in each folder; the empty name means the file itself.
   private var names: [Watch: Set<String>] = [:]
   /// Tries again what the kernel had no room for.
@@ -31,6 +34,7 @@ package final class PathWatch {
   ///
   /// - Parameters:
   ///   - paths: The paths of the files.
+  ///   - folders: The paths of folders in which every file matters. Default: none.
   ///   - hearsArrivalsOnly: Whether only files are reported that appear or become accessible; a folder that disappears ends its
   ///     watch. Otherwise, files that are written, moved away or removed are reported also, and each of these events in a busy
   ///     folder wakes the thread. Default: false.
@@ -38,9 +42,11 @@ package final class PathWatch {
   ///   - changed: The closure that is called on the loop, once for events that happen together.
   /// - Throws: A ``SystemError`` if the system has no inotify instance or descriptor left.
   package init(
-    of paths: [String], hearsArrivalsOnly: Bool = false, on loop: EventLoop, changed: @escaping () -> Void
+    of paths: [String], folders: [String] = [], hearsArrivalsOnly: Bool = false, on loop: EventLoop,
+    changed: @escaping () -> Void
   ) throws(SystemError) {
     self.paths = paths
+    self.folders = folders
     let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
     mask = hearsArrivalsOnly ? arrivals : arrivals | UInt32(IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM)
     self.changed = changed
@@ -94,43 +100,47 @@ package final class PathWatch {
     // The kernel has lost events.
     if watch < 0 { return true }
     guard let names = names[watch] else { return false }
-    return names.contains(name) || mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0
+    return wholeFolders.contains(watch) || names.contains(name) || mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0
   }
 
   private func watchAll() {
     let old = names
     names = [:]
+    wholeFolders = []
     lacksRoom = false
     for path in paths { watchWay(to: path) }
+    for folder in folders { if let watch = watchWay(to: folder) { wholeFolders.insert(watch) } }
     for watch in old.keys where names[watch] == nil { inotify_rm_watch(descriptor.rawValue, watch) }
   }
 
-  private func watchWay(to path: String) {
+  /// - Returns: The watch of what is at the end of the way; nil if there is nothing.
+  @discardableResult
+  private func watchWay(to path: String) -> Watch? {
     var path = path
     for _ in 0..<Self.longestWay {
       watchFolder(of: path)
       guard let target = FileDescriptor.target(ofLink: path) else { break }
       path = target.hasPrefix("/") ? target : split(path).folder + "/" + target
     }
-    add(path, name: "")
+    return add(path, name: "")
   }
 
   /// Watches the nearest folder that exists, because the missing part below it may appear.
   private func watchFolder(of path: String) {
     var (folder, name) = split(path)
-    while !add(folder, name: name), folder != "/", folder != "." { (folder, name) = split(folder) }
+    while add(folder, name: name) == nil, folder != "/", folder != "." { (folder, name) = split(folder) }
   }
 
   @discardableResult
-  private func add(_ path: String, name: String) -> Bool {
+  private func add(_ path: String, name: String) -> Watch? {
     let watch = unsafe inotify_add_watch(descriptor.rawValue, path, mask)
     guard watch >= 0 else {
       // The user has as many watches as are allowed (ENOSPC), or the kernel has no memory.
       if SystemError.isPassing(errno) { lacksRoom = true }
-      return false
+      return nil
     }
     names[watch, default: []].insert(name)
-    return true
+    return watch
   }
 
   private func split(_ path: String) -> (folder: String, name: String) {

@@ -111,6 +111,31 @@ package struct TrustedPath: ~Copyable {
     guard status.st_mode & mode_t(S_IWOTH) == 0 else { throw .isShared(path: path) }
   }
 
+  // MARK: Folders
+
+  /// The endings of files that editors and package managers leave behind, as in NetworkManager's dispatcher.
+  private static let leftovers = ["~", ".bak", ".swp", ".orig", ".rpmsave", ".rpmnew", ".rpmorig"]
+
+  /// Returns the names of what is in this folder in the order of their bytes, without hidden files and leftovers.
+  package borrowing func fileNames() throws(Fault) -> [String] {
+    let number = unsafe openat(descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard number >= 0, let folder = unsafe fdopendir(number) else {
+      let error = SystemError.last("open")
+      if number >= 0 { close(number) }
+      throw .failed(path: path, error)
+    }
+    defer { unsafe closedir(folder) }
+    var names: [String] = []
+    while let entry = unsafe readdir(folder) {
+      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
+        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
+      }
+      if name.hasPrefix(".") || name.contains(".dpkg-") || Self.leftovers.contains(where: name.hasSuffix) { continue }
+      names.append(name)
+    }
+    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+  }
+
   // MARK: Steps
 
   private static func root(acceptsOwnGroups: Bool) throws(Fault) -> TrustedPath {

@@ -29,6 +29,11 @@ struct Line: CustomStringConvertible {
   /// What a probe has found; nil where none is made.
   var internet: String? { reachability["internet"] as? String }
   var isExpensive: Bool? { reachability["expensive"] as? Bool }
+  /// Why the path may cost money, and whether little is to be sent over it, such as `rule constrained`.
+  var cost: String {
+    let reason = reachability["expensive_because"].map { $0 as? String ?? "unknown" } ?? "free"
+    return reason + (reachability["constrained"] as? Bool == true ? " constrained" : "")
+  }
   var vpn: [String: Any]? { reachability["vpn"] as? [String: Any] }
   /// The tunnel and whether it is known what carries it, such as `tun0 known`.
   var tunnel: String? { vpn.map { "\($0["interface"] ?? "?") \($0["carrier"] ?? "?")" } }

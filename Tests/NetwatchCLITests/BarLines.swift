@@ -15,7 +15,7 @@ enum BarLines {
     verdict.medium = medium
     verdict.interfaceName = unsafe InterfaceName(interface.span.bytes)
     verdict.interfaceIndex = 2
-    verdict.isExpensive = isExpensive
+    verdict.cost.expense = isExpensive ? .modem : nil
     verdict.ssid = ssid.flatMap { SSID($0) }
     verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard, families: [.ipv4]) }
     verdict.ipv4 = ipv4.flatMap(IPAddress.init).map {

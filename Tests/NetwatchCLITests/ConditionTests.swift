@@ -33,7 +33,7 @@ import Testing
       kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi", "vpn"])
     #expect(!Condition.medium(.wifi).holds(for: Self.record(.wifi) { $0.vpn = vague }, in: { nil }))
-    #expect(Self.holding(Self.record(.wifi) { $0.isExpensive = true }) == ["reachable", "wifi", "not-vpn"])
+    #expect(Self.holding(Self.record(.wifi) { $0.cost.expense = .modem }) == ["reachable", "wifi", "not-vpn"])
   }
 
   @Test(arguments: Medium.allCases)

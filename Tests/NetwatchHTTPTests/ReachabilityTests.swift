@@ -96,7 +96,7 @@ import Testing
   @Test func `a monitor's verdict says what the path goes over`() async throws {
     func path(_ medium: Medium?, isExpensive: Bool) -> NetworkPath {
       var verdict = NetworkPath.Verdict(status: medium.map { ReachabilityStatus(of: $0) } ?? .notReachable)
-      (verdict.medium, verdict.isExpensive) = (medium, isExpensive)
+      (verdict.medium, verdict.cost.expense) = (medium, isExpensive ? .modem : nil)
       return NetworkPath(verdict: verdict, reason: .routeUp, interfaces: [])
     }
     let feed = MonitorFeed(path(.wwan, isExpensive: true), MonitorStatistics())

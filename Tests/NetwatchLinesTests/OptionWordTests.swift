@@ -10,7 +10,8 @@ import Testing
     let options = try LineSource.Options(libraryOptions: [])
     #expect(options.configuration.target == .internet)
     #expect(options.configuration.hold == .zero)
-    #expect(options.configuration.ignoresInterface == nil)
+    #expect(options.configuration.rules == NetworkRules())
+    #expect(options.rules == nil)
     #expect(options.service == .everything)
     #expect(options.activity.counts == .requests)
     #expect(!options.listsInterfaces)
@@ -19,7 +20,7 @@ import Testing
   @Test func `each option is what it is on the command line`() throws {
     let options = try LineSource.Options(libraryOptions: [
       "target=192.0.2.1", "interface=enp*", "interface=wl?", "ignore=docker0", "wwan=ppp*", "tunnel=ppp9", "hold=2.5",
-      "link-local", "interfaces=yes", "expensive=Train*", "not-expensive=Train 2", "activity=tcp,udp",
+      "not-expensive=Train 2", "link-local", "interfaces=yes", "expensive=Train*", "rules", "activity=tcp,udp",
       "activity-ignore=443", "activity-ignore=10.0.0.0/8",
       "activity-interval=0.1", "activity-patience=12",
     ])
@@ -28,15 +29,17 @@ import Testing
     #expect(configuration.includesInterface?("enp1s0") == true)
     #expect(configuration.includesInterface?("wl0") == true)
     #expect(configuration.includesInterface?("eth0") == false)
-    #expect(configuration.ignoresInterface?("docker0") == true)
-    #expect(configuration.isModem?("ppp0") == true)
-    #expect(configuration.isTunnel?("ppp9") == true)
-    #expect(configuration.isExpensive?("wl0", SSID("Train 1".utf8)) == true)
-    #expect(configuration.isExpensive?("wl0", SSID("Train 2".utf8)) == false)
+    func glob(_ text: String) -> Glob { Glob(pattern: text.utf8) }
+    #expect(
+      configuration.rules.statements == [
+        .modem(glob("ppp*")), .tunnel(glob("ppp9")), .ignored(glob("docker0")),
+        // Whatever their order is on the command line.
+        .metered(true, .either(glob("Train*"))), .metered(false, .either(glob("Train 2"))), .linkLocal,
+      ])
     #expect(configuration.hold == .seconds(2.5))
-    #expect(configuration.allowsLinkLocalIPv4)
     #expect(configuration.publishesInterfaceChanges)
     #expect(options.listsInterfaces)
+    #expect(options.rules != nil)
     #expect(options.activity.counts == [.tcp, .udp])
     #expect(options.activity.connections.exclusions.count == 2)
     #expect(options.activity.connections.rules.interval == .milliseconds(100))

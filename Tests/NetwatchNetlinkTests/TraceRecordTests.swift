@@ -43,9 +43,7 @@ import Testing
       writer.write(call, failedWith: ENOBUFS, on: .event)
       expected.append(.failed(.event, call, code: ENOBUFS))
     }
-    var modem = DeviceTraits(type: "w wan%", isWireless: true, isTether: true)
-    modem.isModem = true
-    for traits in [DeviceTraits(), modem] {
+    for traits in [DeviceTraits(), DeviceTraits(type: "w wan%", isWireless: true, isTether: true)] {
       writer.write(traits, ofLink: 3)
       expected.append(.device(index: 3, traits))
     }

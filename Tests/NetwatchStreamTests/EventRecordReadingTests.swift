@@ -24,7 +24,7 @@ import Testing
     both.activity.datagrams = 1
     var verdict = JSONLineTests.path().verdict
     verdict.ipv6 = .init(address: .v6(0x2001_0db8 << 96 | 5), gateway: .v6(0xfe80 << 112 | 1), interfaceIndex: 2)
-    verdict.isExpensive = true
+    verdict.cost = LinkCost(.beacon, isConstrained: true)
     var probed = JSONLineTests.record(JSONLineTests.path(reason: .internetChanged))
     probed.internet = .portal
     var portal = probed

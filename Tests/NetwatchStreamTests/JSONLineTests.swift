@@ -50,11 +50,11 @@ import Testing
   @Test func `reachable over both families`() throws {
     var verdict = Self.path().verdict
     verdict.ipv6 = .init(address: IPAddress("2001:db8::5") ?? .v6(0), gateway: nil, interfaceIndex: 2)
-    verdict.isExpensive = true
+    verdict.cost = LinkCost(.usb, isConstrained: true)
     let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
     #expect(
       try Self.line(Self.record(path, .initial)) == #"""
-        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"initial","reason":"initial","reachability":{"status":"wifi","medium":"wired","interface":"eth0","index":2,"expensive":true,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":"10.0.0.254"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":null},"sentence":"Online over eth0, a wired interface. It may cost money.","activity":{"state":"inactive","visible":false,"in_flight":0}}
+        {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"initial","reason":"initial","reachability":{"status":"wifi","medium":"wired","interface":"eth0","index":2,"expensive":true,"expensive_because":"usb","constrained":true,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":"10.0.0.254"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":null},"sentence":"Online over eth0, a wired interface. It may cost money. It is to be used sparingly.","activity":{"state":"inactive","visible":false,"in_flight":0}}
 
         """#)
   }

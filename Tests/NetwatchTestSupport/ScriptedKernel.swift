@@ -79,8 +79,12 @@ package struct ScriptedKernel {
   /// A user who is not root, whose packets a tunnel's are not.
   private static let user: UInt32 = 1000
 
-  package init(_ configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = []) {
-    machine = ReachabilityMachine(configuration: configuration, namespaces: namespaces, user: Self.user)
+  package init(
+    _ configuration: MonitorConfiguration = .init(), rules: NetworkRules = NetworkRules(),
+    namespaces: OwnNamespaces = []
+  ) {
+    machine = ReachabilityMachine(
+      configuration: configuration, rules: rules, namespaces: namespaces, user: Self.user)
   }
 
   package mutating func start() { handle(.started) }

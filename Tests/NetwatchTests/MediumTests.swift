@@ -139,12 +139,12 @@ import Testing
     kernel.start()
     #expect(kernel.published.last?.isExpensive == false)
     kernel.forget()
-    for (event, isExpensive) in [
-      (link(.networkCost), true), (link(nil), false), (link(.personalHotspot), true), (link(nil), false),
-      (.lease(index: 2, isMetered: true), true), (.lease(index: 2, isMetered: false), false),
-    ] {
+    for (event, expense) in [
+      (link(.networkCost), Expense.beacon), (link(nil), nil), (link(.personalHotspot), .beacon), (link(nil), nil),
+      (.lease(index: 2, isMetered: true), .lease), (.lease(index: 2, isMetered: false), nil),
+    ] as [(NetworkEvent, Expense?)] {
       kernel.tell(event)
-      #expect(kernel.published.last?.isExpensive == isExpensive)
+      #expect(kernel.published.last?.expense == expense)
     }
     #expect(kernel.story == Array(repeating: "wifi network_changed wlan0", count: 6))
     // What is known already is no news, and the word of the user counts more.
@@ -154,6 +154,20 @@ import Testing
     #expect(kernel.published.last?.isExpensive == false)
     kernel.tell(.lease(index: 9, isMetered: true))
     #expect(kernel.published.count == 7)
+  }
+
+  @Test(
+    arguments: [
+      (.link(2, "wwan0", device: DeviceTraits(type: "wwan")), .modem),
+      (.link(2, "bnep0", device: DeviceTraits(type: "bluetooth")), .bluetooth),
+      (.link(2, "usb0", device: DeviceTraits(isTether: true)), .usb), (.link(2, "eth0"), nil),
+    ] as [(NetworkEvent, Expense?)])
+  func `a path says why its link may cost money`(_ link: NetworkEvent, _ expense: Expense?) {
+    var kernel = ScriptedKernel()
+    kernel.facts = [.loopback, link, .address(2, .ip("10.0.0.1"))]
+    kernel.answers[.ipv4] = .via(2, nil, from: .ip("10.0.0.1"))
+    kernel.start()
+    #expect(kernel.published.last?.expense == expense)
   }
 
   @Test func `everything that is not cellular is wifi, as AFNetworking has it`() {
@@ -169,7 +183,8 @@ import Testing
       ReachabilityReason.allCases.map(\.rawValue) == [
         "initial", "route_up", "no_route", "route_unreachable", "no_carrier", "dormant", "link_down", "no_address",
         "medium_changed", "interface_changed", "address_changed", "network_changed", "vpn_up", "vpn_down",
-        "vpn_without_underlay", "resynced", "resumed", "unresolved", "service_lost", "signal_changed", "roamed",
+        "vpn_without_underlay", "resynced", "resumed", "unresolved", "service_lost", "rules_changed", "signal_changed",
+        "roamed",
         "internet_changed",
       ])
   }

@@ -61,6 +61,7 @@ expected=$(sort <<'END'
 644 root root ./usr/share/man/man1/netwatch-top.1
 644 root root ./usr/share/man/man1/netwatch.1
 644 root root ./usr/share/man/man5/netwatch-events.5
+644 root root ./usr/share/man/man5/netwatch-rules.5
 644 root root ./usr/share/man/man7/netwatch-bars.7
 644 root root ./usr/share/man/man8/netwatch-serve.8
 644 root root ./usr/share/zsh/site-functions/_netwatch

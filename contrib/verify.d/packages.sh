@@ -69,6 +69,7 @@ expect "runs it" says '"event":"initial"' inside netwatch status --json
 expect "has the version in it" says "$version" inside netwatch --version
 expect "has netwatch(1)" says 'EXIT STATUS' inside man netwatch
 expect "has netwatch-events(5)" says 'mono_ns' inside man netwatch-events
+expect "has netwatch-rules(5)" says 'not-metered interface usb0' inside man netwatch-rules
 expect "has netwatch-bars(7)" says 'portal_url' inside man netwatch-bars
 expect "has netwatch-serve(8)" says '--connections n' inside man netwatch-serve
 expect "finds them by their subjects" says 'netwatch-events (5)' inside apropos netwatch

@@ -14,8 +14,12 @@ public struct Interface: Hashable, Sendable, Identifiable {
   /// Whether using the link may cost money.
   ///
   /// True for a modem, Bluetooth, a phone that shares its connection, a link that stands on one of these, and a WiFi network
-  /// that is marked as metered. ``MonitorConfiguration/isExpensive`` overrides this.
-  public internal(set) var isExpensive = false
+  /// that is marked as metered. ``MonitorConfiguration/isExpensive`` and rules override this.
+  public var isExpensive: Bool { expense != nil }
+  /// The reason why using the link may cost money; nil if nothing shows that it may.
+  public var expense: Expense? { cost.expense }
+  /// Whether a rule asks to send little over the link. See ``MonitorConfiguration/machineRules``.
+  public var isConstrained: Bool { cost.isConstrained }
   /// The operational state (RFC 2863) that the kernel reports.
   public internal(set) var operationalState: OperationalState
   /// The addresses of the link, in the order in which they appeared.
@@ -27,8 +31,12 @@ public struct Interface: Hashable, Sendable, Identifiable {
   package var hardwareType: UInt16 = 0
   /// The facts about the device that the driver gives outside netlink.
   package var device = DeviceTraits()
+  /// What using the link costs, or what using the links below it does.
+  package internal(set) var cost = LinkCost()
   /// Whether the link may cost money according to the user. Nil if the user leaves the decision to the monitor.
   package internal(set) var userSaysExpensive: Bool?
+  /// Whether little is to be sent over the link according to the user. Nil if the user does not say.
+  var userSaysConstrained: Bool?
   /// What nl80211 reports about the link. Nil if the link belongs to no radio.
   package var wireless: WirelessLink?
   /// Whether the DHCP server that leased the link's address has marked the network as metered.

@@ -36,6 +36,24 @@ public struct MonitorConfiguration: Sendable {
   /// bridge counts, whatever links are beneath it. Default: nil, which includes all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
+  /// Whether the files of rules of the machine and of its user count: `/etc/netwatch/rules` and `~/.config/netwatch/rules`, which
+  /// netwatch-rules(5) describes. Default: ignored.
+  ///
+  /// The settings above count more than the files. Only files are read that nobody but root and the user can change; root reads
+  /// only those in `/etc/netwatch`.
+  public var machineRules = MachineRules.ignored
+
+  /// How the files of rules of a machine count.
+  public enum MachineRules: Sendable {
+    /// The files are not read.
+    case ignored
+    /// The files count, and their changes too, at once. The closure gets a sentence about each file that is not trusted and each line
+    /// that is not understood, once, on the monitor's thread or before `start` returns; it must not wait.
+    case followed(report: @Sendable (_ sentence: String) -> Void)
+  }
+
+  /// The rules that the options of a command are. They count more than those of the machine.
+  package var rules = NetworkRules()
   /// Whether the monitor may start a process that asks the system for a host name that no name server knows. Default: true.
   package var startsProcesses = true
 

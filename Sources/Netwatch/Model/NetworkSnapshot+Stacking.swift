@@ -37,10 +37,10 @@ extension NetworkSnapshot {
     case .stacked, .aggregate: break
     }
     let base = foundation(of: interfaces[position], depth: 0)
-    guard base.medium != interfaces[position].medium || base.isExpensive != interfaces[position].isExpensive else {
+    guard base.medium != interfaces[position].medium || base.cost != interfaces[position].cost else {
       return false
     }
-    setCarried(base.medium, isExpensive: base.isExpensive, at: position)
+    setCarried(base.medium, base.cost, at: position)
     delta.isVisible = true
     delta.routing = .both
     return true
@@ -53,9 +53,9 @@ extension NetworkSnapshot {
       guard let master, !found.contains(master), let position = position(of: master) else { continue }
       let before = old.flatMap { $0.masterIndex == master && $0.carries(interfaces[position]) ? $0 : nil }
       let now = new.flatMap { $0.masterIndex == master && $0.carries(interfaces[position]) ? $0 : nil }
-      if before?.medium != now?.medium || before?.isExpensive != now?.isExpensive { found.append(master) }
+      if before?.medium != now?.medium || before?.cost != now?.cost { found.append(master) }
     }
-    if let index = new?.index ?? old?.index, old?.medium != new?.medium || old?.isExpensive != new?.isExpensive {
+    if let index = new?.index ?? old?.index, old?.medium != new?.medium || old?.cost != new?.cost {
       for upper in interfaces.uppers(of: index) where !found.contains(upper) { found.append(upper) }
     }
     return found
@@ -85,20 +85,20 @@ extension NetworkSnapshot {
     return interface(index).flatMap { search($0, 0) }
   }
 
-  private func foundation(of interface: Interface, depth: Int) -> (medium: Medium, isExpensive: Bool) {
-    guard depth < Self.depthLimit else { return (.other, false) }
+  private func foundation(of interface: Interface, depth: Int) -> (medium: Medium, cost: LinkCost) {
+    guard depth < Self.depthLimit else { return (.other, LinkCost()) }
     switch interface.role {
-    case .base, .tunnel, .sink: return (interface.medium, interface.isExpensive)
+    case .base, .tunnel, .sink: return (interface.medium, interface.cost)
     case .stacked, .aggregate: break
     }
     var found: Medium?
-    var isExpensive = false
+    var cost = LinkCost()
     for lower in links(below: interface) {
       let base = foundation(of: lower, depth: depth + 1)
       found = found == nil || found == base.medium ? base.medium : .other
-      isExpensive = isExpensive || base.isExpensive
+      cost.add(base.cost)
     }
-    return (found ?? .virtual, interface.userSaysExpensive ?? isExpensive)
+    return (found ?? .virtual, interface.asUserSays(cost))
   }
 
   /// Returns the links that carry the traffic of a link: the sending port of a bond, else those that run.

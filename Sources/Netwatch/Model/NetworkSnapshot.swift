@@ -29,7 +29,8 @@ package struct NetworkSnapshot: Sendable {
     }
   }
 
-  private let named: NamedLinks
+  /// The user's rules about links. New ones apply to each link when it is reported again, as in a listing.
+  var named: NamedLinks
 
   /// Creates an empty snapshot.
   ///
@@ -307,9 +308,9 @@ package struct NetworkSnapshot: Sendable {
     }
   }
 
-  mutating func setCarried(_ medium: Medium, isExpensive: Bool, at position: Int) {
+  mutating func setCarried(_ medium: Medium, _ cost: LinkCost, at position: Int) {
     interfaces[position].medium = medium
-    interfaces[position].isExpensive = isExpensive
+    interfaces[position].cost = cost
   }
 }
 
@@ -343,7 +344,7 @@ extension Interface {
   private func isKnownLike(_ other: Interface) -> Bool {
     hardwareType == other.hardwareType && kernelName == other.kernelName && kind == other.kind
       && device == other.device && wireless == other.wireless && isNamedTunnel == other.isNamedTunnel
-      && userSaysExpensive == other.userSaysExpensive
+      && userSaysExpensive == other.userSaysExpensive && userSaysConstrained == other.userSaysConstrained
   }
 
   /// Sets what the link is by itself. Links that stand on others get the medium of those afterwards.
@@ -356,8 +357,23 @@ extension Interface {
     case .stacked, .aggregate: break
     case .base, .tunnel, .sink:
       medium = own
-      isExpensive = userSaysExpensive ?? (own == .wwan || own == .bluetooth || device.isTether || metered != nil)
+      cost = asUserSays(LinkCost(ownExpense))
     }
+  }
+
+  /// Returns a cost with what the user says about this link in its place.
+  func asUserSays(_ cost: LinkCost) -> LinkCost {
+    LinkCost(
+      userSaysExpensive.map { $0 ? .rule : nil } ?? cost.expense,
+      isConstrained: userSaysConstrained ?? cost.isConstrained)
+  }
+
+  /// The reason why a link that stands on no other may cost money, without what the user says.
+  private var ownExpense: Expense? {
+    if medium == .wwan { return .modem }
+    if medium == .bluetooth { return .bluetooth }
+    if device.isTether { return .usb }
+    return metered.map { $0 == .lease ? .lease : .beacon }
   }
 
   /// Returns whether everything that a list of links shows is equal.
@@ -369,8 +385,9 @@ extension Interface {
   /// Returns whether something differs on which a path depends that leads over this link, or over one that stands on it.
   fileprivate func carriesUnlike(_ other: Interface) -> Bool {
     !looksLike(other) || masterIndex != other.masterIndex || lowerIndex != other.lowerIndex
-      || isExpensive != other.isExpensive || role != other.role || remote != other.remote
-      || activePortIndex != other.activePortIndex || isCarriedElsewhere != other.isCarriedElsewhere
+      || cost != other.cost || role != other.role || remote != other.remote
+      || isIgnored != other.isIgnored || activePortIndex != other.activePortIndex
+      || isCarriedElsewhere != other.isCarriedElsewhere
   }
 }
 
@@ -401,7 +418,7 @@ package struct SnapshotDelta: Hashable, Sendable {
   }
 }
 
-/// The user's rules about links, by the names of the links or of their WiFi networks. They override what the kernel reports,
+/// What the user says about links, by the names of the links or of their WiFi networks. It overrides what the kernel reports,
 /// or does not report.
 package struct NamedLinks: Sendable {
   typealias Rule = @Sendable (_ name: String) -> Bool
@@ -410,19 +427,24 @@ package struct NamedLinks: Sendable {
   private let isTunnel: Rule?
   private let isIgnored: Rule?
   private let isExpensive: (@Sendable (_ interface: String, _ network: SSID?) -> Bool?)?
+  private let rules: NetworkRules
 
-  package init(_ configuration: MonitorConfiguration = .init()) {
+  /// - Parameter machine: The rules of the machine, which count less than those of the configuration.
+  package init(_ configuration: MonitorConfiguration = .init(), machine: NetworkRules = NetworkRules()) {
     isModem = configuration.isModem
     isTunnel = configuration.isTunnel
     isIgnored = configuration.ignoresInterface
     isExpensive = configuration.isExpensive
+    rules = NetworkRules(machine.statements + configuration.rules.statements)
   }
 
   func mark(_ interface: inout Interface) {
-    if let isModem { interface.device.isModem = isModem(interface.name) }
-    if let isTunnel { interface.isNamedTunnel = isTunnel(interface.name) }
-    if let isIgnored { interface.isIgnored = isIgnored(interface.name) }
-    if let isExpensive { interface.userSaysExpensive = isExpensive(interface.name, interface.wireless?.ssid) }
+    interface.device.isModem = isModem?(interface.name) ?? false || rules.isModem(interface)
+    interface.isNamedTunnel = isTunnel?(interface.name) ?? false || rules.isTunnel(interface)
+    interface.isIgnored = isIgnored?(interface.name) ?? false || rules.isIgnored(interface)
+    interface.userSaysExpensive =
+      isExpensive?(interface.name, interface.wireless?.ssid) ?? rules.isMetered(interface)
+    interface.userSaysConstrained = rules.isConstrained(interface)
     // A link that is treated as absent is a port of nothing.
     if interface.isIgnored { interface.masterIndex = nil }
   }

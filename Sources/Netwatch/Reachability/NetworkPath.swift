@@ -34,7 +34,7 @@ public struct NetworkPath: Hashable, Sendable {
     package var medium: Medium?
     package var interfaceName: InterfaceName?
     package var interfaceIndex: Int32?
-    package var isExpensive = false
+    package var cost = LinkCost()
     package var vpn: VPN?
     package var ipv4: FamilyPath?
     package var ipv6: FamilyPath?
@@ -135,7 +135,11 @@ public struct NetworkPath: Hashable, Sendable {
   public var interface: Interface? { verdict.interfaceIndex.flatMap(links.interface) }
   /// Whether using the path, by either family, may cost money. True for a modem, Bluetooth, a phone on USB, and a WiFi network that is marked as
   /// metered.
-  public var isExpensive: Bool { verdict.isExpensive }
+  public var isExpensive: Bool { expense != nil }
+  /// The reason why using the path may cost money; nil if nothing shows that it may. If both families are expensive, that of IPv4.
+  public var expense: Expense? { verdict.cost.expense }
+  /// Whether a rule asks to send little over the path, by either family. See ``MonitorConfiguration/machineRules``.
+  public var isConstrained: Bool { verdict.cost.isConstrained }
   /// The tunnel that the route of a family leads into, that of IPv4 first. Further tunnels that carry this one are not named. Nil
   /// if neither family's route leads into one.
   public var vpn: VPN? { verdict.vpn }

@@ -377,7 +377,9 @@ extension PathEvaluator {
         .init(address: source, gateway: nil, interfaceIndex: tunnel.index),
         over: .unknown(
           isCellular: !links.isEmpty && links.allSatisfy { $0.medium == .wwan },
-          isExpensive: links.contains(where: \.isExpensive)))
+          LinkCost(
+            links.contains(where: \.isExpensive) ? .unknown : nil,
+            isConstrained: links.contains(where: \.isConstrained))))
     }
   }
 }

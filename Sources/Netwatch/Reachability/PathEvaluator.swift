@@ -5,7 +5,9 @@ package struct PathEvaluator: Sendable {
   /// The routes to the servers of tunnels as they were found last, by the index of each tunnel.
   var servers: [Int32: ServerRoutes] = [:]
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
-  let allowsLinkLocalIPv4: Bool
+  private(set) var allowsLinkLocalIPv4: Bool
+  /// The rules of the machine.
+  private var machineRules = NetworkRules()
   /// The namespaces that this process does not share with the machine's first process, as in a container.
   let namespaces: OwnNamespaces
   /// The id of the user whose packets reach the target.
@@ -17,12 +19,24 @@ package struct PathEvaluator: Sendable {
 
   init(configuration: MonitorConfiguration, namespaces: OwnNamespaces, user: UInt32, vrf: Int32) {
     includesInterface = configuration.includesInterface
-    allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4
+    allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4 || configuration.rules.allowsLinkLocal
     port = configuration.target.port
     self.namespaces = namespaces
     self.user = user
     self.vrf = vrf
     snapshot = NetworkSnapshot(NamedLinks(configuration))
+  }
+
+  /// Judges by these rules of the machine from now on. They apply to a link when it is reported again.
+  ///
+  /// - Returns: Whether they differ from those before.
+  mutating func use(_ rules: NetworkRules, besides configuration: MonitorConfiguration) -> Bool {
+    guard rules.judging != machineRules.judging else { return false }
+    machineRules = rules
+    snapshot.named = NamedLinks(configuration, machine: rules)
+    allowsLinkLocalIPv4 =
+      configuration.allowsLinkLocalIPv4 || configuration.rules.allowsLinkLocal || rules.allowsLinkLocal
+    return true
   }
 
   /// The result of judging one way out.
@@ -38,8 +52,8 @@ package struct PathEvaluator: Sendable {
   package enum Carrier: Hashable, Sendable {
     case link(Int32)
     /// A link beneath the tunnel of the route, and nothing tells which. With it: whether all possible links are cellular, and
-    /// whether one of them may cost money.
-    case unknown(isCellular: Bool, isExpensive: Bool)
+    /// what using any of them costs.
+    case unknown(isCellular: Bool, LinkCost)
 
     var isKnown: Bool { if case .link = self { true } else { false } }
   }
@@ -84,7 +98,7 @@ package struct PathEvaluator: Sendable {
     case .link(let index): complete(&evaluation.verdict, over: index)
     case .unknown(let isCellular, _): complete(&evaluation.verdict, over: way, isCellular: isCellular)
     }
-    evaluation.verdict.isExpensive = carriers.contains { isExpensive($0.carrier) }
+    for (_, _, carrier) in carriers { evaluation.verdict.cost.add(cost(carrier)) }
     let tunnels = carriers.filter { $0.carrier != .link($0.way.interfaceIndex) && isTunnel($0.way.interfaceIndex) }
     if let (_, way, carrier) = tunnels.first, let tunnel = snapshot.tunnel(beneath: way.interfaceIndex) {
       evaluation.verdict.vpn = VPN(
@@ -94,10 +108,10 @@ package struct PathEvaluator: Sendable {
     return evaluation
   }
 
-  private func isExpensive(_ carrier: Carrier) -> Bool {
+  private func cost(_ carrier: Carrier) -> LinkCost {
     switch carrier {
-    case .link(let index): snapshot.interface(index)?.isExpensive ?? false
-    case .unknown(_, let isExpensive): isExpensive
+    case .link(let index): snapshot.interface(index)?.cost ?? LinkCost()
+    case .unknown(_, let cost): cost
     }
   }
 

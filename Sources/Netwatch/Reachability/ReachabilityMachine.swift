@@ -37,6 +37,8 @@ package struct ReachabilityMachine: Sendable {
     case unresolved
     case answered([RouteQuery: RouteAnswer])
     case timerFired(Timer)
+    /// The rules of the machine are these from now on.
+    case ruled(NetworkRules)
   }
 
   package enum Output: Hashable, Sendable {
@@ -207,14 +209,17 @@ package struct ReachabilityMachine: Sendable {
   /// Creates a machine.
   ///
   /// - Parameters:
+  ///   - rules: The rules of the machine. Default: none.
   ///   - namespaces: The namespaces that this process does not share with the machine's first process.
   ///   - user: The id of the user whose packets reach the target.
   ///   - vrf: The index of the VRF to which the sockets of this process are bound; 0 for none.
   package init(
-    configuration: MonitorConfiguration = .init(), namespaces: OwnNamespaces = [], user: UInt32 = 0, vrf: Int32 = 0
+    configuration: MonitorConfiguration = .init(), rules: NetworkRules = NetworkRules(), namespaces: OwnNamespaces = [],
+    user: UInt32 = 0, vrf: Int32 = 0
   ) {
     self.configuration = configuration
     evaluator = PathEvaluator(configuration: configuration, namespaces: namespaces, user: user, vrf: vrf)
+    _ = evaluator.use(rules, besides: configuration)
     destinations = Destinations(of: configuration.target)
     if case .host = configuration.target { name = .awaited(until: nil) } else { name = .known }
   }
@@ -226,7 +231,7 @@ package struct ReachabilityMachine: Sendable {
   package var path: NetworkPath {
     NetworkPath(
       verdict: published?.verdict ?? .unknown, reason: published?.reason ?? .initial,
-      interfaces: evaluator.snapshot.interfaces, allowsLinkLocalIPv4: configuration.allowsLinkLocalIPv4)
+      interfaces: evaluator.snapshot.interfaces, allowsLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
   }
 
   package mutating func handle(_ input: Input, at now: Duration) -> [Output] {
@@ -298,6 +303,12 @@ package struct ReachabilityMachine: Sendable {
 
     case .timerFired(let timer):
       return fire(timer, at: now, &outputs)
+
+    case .ruled(let rules):
+      guard evaluator.use(rules, besides: configuration) else { break }
+      // A listing reports each link again, and the rules apply to it then.
+      guard case .idle(let stale) = phase else { return phase.stale(because: .rulesChanged) }
+      return dump(after: 0, because: stale ?? .rulesChanged, &outputs)
     }
     return phase
   }
@@ -626,7 +637,7 @@ package struct ReachabilityMachine: Sendable {
     if new.interfaceIndex != old.interfaceIndex || new.interfaceName != old.interfaceName || new.vpn != old.vpn {
       return .interfaceChanged
     }
-    if new.ssid != old.ssid || new.isExpensive != old.isExpensive && new.ssid != nil { return .networkChanged }
+    if new.ssid != old.ssid || new.cost != old.cost && new.ssid != nil { return .networkChanged }
     return .addressChanged
   }
 

@@ -43,6 +43,8 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case unresolved
   /// The connection to the service that reported the path is lost. Only event streams publish this; no monitor does.
   case serviceLost = "service_lost"
+  /// The change was found when the rules of a person had changed.
+  case rulesChanged = "rules_changed"
   /// Only the signal of the WiFi network has changed. Published only if ``MonitorConfiguration/wifi`` requests it.
   case signalChanged = "signal_changed"
   /// The same link has joined another access point of the same WiFi network. Published only if ``MonitorConfiguration/wifi``

@@ -19,8 +19,7 @@ struct ExplainCommand {
     lines.configuration = options.watch.rules.configuration(for: options.target ?? options.watch.target)
     lines.saysWhatIsMissing = options.isVerbose
     lines.tellsStages = lines.configuration.target == .internet
-    lines.probe = options.probe.settings
-    lines.probe?.isRequired = true
+    options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true
     var stages: NetworkStages?
     var finish = {}

@@ -15,7 +15,8 @@ struct FollowCommand {
     lines.service = options.serviceUse(
       needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages)
     lines.activity = try options.watch.activity()
-    lines.probe = options.probe.settings
+    options.setRules(of: &lines)
+    lines.probe?.isRequired = false
     lines.saysWhatIsMissing = options.isVerbose
     let renderer = try options.output.makeRenderer(
       saysWhy: options.isVerbose, units: options.units ?? .bits, showsTraffic: options.traffic,

@@ -13,6 +13,8 @@ public enum NetwatchProgram {
       words, ParsedOptions.options, beside: GetOptions.options.map(\.about) + LogOptions.options.map(\.about),
       changing: ParsedOptions()
     ) { line in
+      var line = line
+      line.values.readRules(for: line.command)
       try line.check()
       let options = line.values
       switch line.command {

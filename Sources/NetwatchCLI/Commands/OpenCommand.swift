@@ -36,8 +36,7 @@ struct OpenCommand {
   private func ask() throws -> EventRecord? {
     var lines = LineSource.Options()
     lines.configuration = options.watch.configuration
-    lines.probe = options.probe.settings
-    lines.probe?.isRequired = true
+    options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true
     var record: EventRecord?
     var finish = {}

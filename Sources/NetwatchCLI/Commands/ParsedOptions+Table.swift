@@ -11,6 +11,12 @@ extension ParsedOptions {
     outputOptions
     stateOptions
     shared(WatchOptions.linkOptions + [WatchOptions.targetOption, WatchOptions.serviceOption])
+    Option.flag(
+      "--no-rules", of: [.follow, .status, .wait, .explain, .open, .serve],
+      help: "Do not read the files of rules, such as /etc/netwatch/rules."
+    ) { $0.ignoresRules = $1 }
+    .under("Interfaces and targets").rare(in: [.status, .wait, .explain, .open, .serve])
+    .manual("See netwatch-rules(5).")
     shared(WatchOptions.activityOptions)
     detailOptions
     probeOptions
@@ -218,7 +224,7 @@ extension ParsedOptions {
     Option.parsed(
       "--probe", value: "url", of: [.follow, .status, .wait, .explain, .open, .snippet],
       help: "Also ask this URL whether the internet is there, over the interface that carries the traffic. \(proof)",
-      by: ProbeOptions.url
+      by: ProbeURL.checked
     ) { $0.probe.url = $1 }
     .help(in: .open, text: "Ask this URL, over the interface that carries the traffic. \(proof)")
     .under("Internet probe").rare(in: [.status, .wait, .explain])

@@ -1,5 +1,6 @@
 import Netwatch
 import NetwatchLines
+import NetwatchNetlink
 import NetwatchOptions
 import NetwatchStream
 
@@ -8,6 +9,9 @@ struct ParsedOptions {
   var watch = WatchOptions()
   var output = OutputOptions()
   var probe = ProbeOptions()
+  var ignoresRules = false
+  /// The files of rules; nil if they do not count.
+  var rules: RuleFiles?
   var isVerbose = false
 
   // The state
@@ -64,10 +68,32 @@ struct ParsedOptions {
     return given.union(output.wifi)
   }
 
+  /// Reads the files of rules, for the commands that judge by them.
+  ///
+  /// A recording does without them, because they may differ where it is replayed.
+  mutating func readRules(for command: Command) {
+    guard [.follow, .status, .wait, .explain, .open].contains(command), !ignoresRules, recordingPath == nil else {
+      return
+    }
+    let files = RuleFiles(for: .user)
+    rules = files
+    guard probe.url == nil, !conditions.contains(.notReachable) else { return }
+    probe.url = files.rules.probe
+    probe.isByRule = true
+  }
+
+  /// Gives a source of lines the files of rules, and the settings of the probe.
+  func setRules(of lines: inout LineSource.Options) {
+    lines.rules = rules
+    lines.probe = probe.settings
+    lines.probe?.isRequired = !probe.isByRule
+    if rules != nil, probe.isByRule { lines.probeByRule = { probe.settings(asking: $0) } }
+  }
+
   /// Returns how a service is used.
   ///
   /// - Parameter needsOwn: Whether lines have something that a service does not send.
   func serviceUse(needsOwn: Bool) -> LineSource.ServiceUse {
-    !watch.usesService ? .nothing : watch.judgesAsUsual && !needsOwn ? .everything : .activity
+    !watch.usesService ? .nothing : watch.judgesAsUsual && !ignoresRules && !needsOwn ? .everything : .activity
   }
 }

@@ -9,28 +9,21 @@ struct ProbeOptions {
   static let shortestInterval = Duration.milliseconds(100)
 
   var url: String?
+  /// Whether a rule decides about the URL, and not an option.
+  var isByRule = false
   var expectation: String?
   var interval: Duration?
   var timeout: Duration?
 
   /// The settings of the probe; nil if there is none.
-  var settings: ProbeSettings? {
-    guard let url else { return nil }
+  var settings: ProbeSettings? { url.map(settings(asking:)) }
+
+  /// Returns the settings of a probe of this URL.
+  func settings(asking url: String) -> ProbeSettings {
     var settings = ProbeSettings(
       url: url, expectation: expectation, userAgent: "netwatch/\(NetwatchVersion.text)")
     if let interval { settings.interval = interval }
     if let timeout { settings.timeout = timeout }
     return settings
-  }
-
-  /// Reads the value of `--probe`.
-  @Sendable static func url(_ text: String) throws(PlainError) -> String {
-    let scheme = ["http://", "https://"].first { text.lowercased().hasPrefix($0) }
-    let rest = text.dropFirst(scheme?.count ?? 0)
-    let isClean = text.unicodeScalars.allSatisfy { 0x20 < $0.value && $0.value < 0x7f }
-    guard scheme != nil, isClean, let first = rest.first, !"/?#:@".contains(first) else {
-      throw PlainError("'\(text.harmless)' is no URL; write one such as http://example.org/generate_204.")
-    }
-    return text
   }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchNetlink
 import NetwatchStream
 
 /// `netwatch serve`: runs the shared service.
@@ -16,6 +17,7 @@ struct ServeCommand {
     try Service(
       socket, manager: manager, activity: try options.watch.activity(), connectionLimit: options.connections,
       version: NetwatchVersion.text, saysWhatIsMissing: options.isVerbose,
+      rules: options.ignoresRules ? nil : RuleFiles(for: .service),
       hooks: options.hooks.areWanted ? options.hooks : nil, isLogged: options.isLogged,
       loggedTraffic: options.shownTrafficInterval
     ).run()

@@ -14,7 +14,9 @@ struct StatusCommand {
     let saysAll = options.isVerbose && text != nil || options.isPrometheus
     text?.answerOnce(
       .init(
-        target: options.watch.target, counts: options.watch.rules.selection, listsAll: options.watch.listsInterfaces,
+        target: options.watch.target,
+        counts: options.watch.rules.selection(with: options.rules?.rules ?? NetworkRules()),
+        listsAll: options.watch.listsInterfaces,
         showsQuality: options.quality))
 
     var lines = LineSource.Options()
@@ -28,8 +30,7 @@ struct StatusCommand {
     lines.service = options.serviceUse(
       needsOwn: lines.listsInterfaces || lines.configuration.wifi.isWanted || lines.tellsStages || needsNetwork)
     lines.activity = try options.watch.activity()
-    lines.probe = options.probe.settings
-    lines.probe?.isRequired = true
+    options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true
     lines.saysWhatIsMissing = options.isVerbose
     let follower = try Follower(

@@ -62,7 +62,7 @@ extension EventRecord {
       verdict.medium = isCellular ? .wwan : .wifi
       verdict.interfaceName = InterfaceName(isCellular ? "wwan0" : "wlan0")
       verdict.interfaceIndex = 3
-      verdict.isExpensive = isCellular
+      verdict.cost.expense = isCellular ? .modem : nil
       verdict.ssid = isCellular ? nil : ssid
       verdict.ipv4 = .init(address: .v4(0xc000_020a), gateway: .v4(0xc000_0201), interfaceIndex: 3)
       let network: UInt128 = 0x2001_0db8 << 96

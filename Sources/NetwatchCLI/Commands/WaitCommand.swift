@@ -29,8 +29,7 @@ struct WaitCommand {
     let start = loop.now
     var lines = LineSource.Options()
     lines.configuration = options.watch.configuration
-    lines.probe = options.probe.settings
-    lines.probe?.isRequired = true
+    options.setRules(of: &lines)
     lines.saysWhatIsMissing = options.isVerbose
     lines.tellsStages = wanted.needStages
     lines.tellsEachStage = wanted.needStages

@@ -1,4 +1,3 @@
-import Glibc
 import Netwatch
 import NetwatchEventLoop
 
@@ -8,9 +7,6 @@ import NetwatchEventLoop
 /// that leads to it, has the rights of the user who runs netwatch. So the files are checked again for each line, before they
 /// run.
 final class HookFolder {
-  /// The endings of files that editors and package managers leave behind, as in NetworkManager's dispatcher.
-  private static let leftovers = ["~", ".bak", ".swp", ".orig", ".rpmsave", ".rpmnew", ".rpmorig"]
-
   private let path: String
   private let say: (_ sentence: String) -> Void
   /// The sentences that were reported. Each is reported once.
@@ -47,36 +43,16 @@ final class HookFolder {
     if said.insert(sentence).inserted { say(sentence) }
   }
 
-  /// Opens the folder. Whoever can create a file in it can choose what runs, also among the files of root, so the rules for
-  /// files apply to the folder itself.
-  private func open() throws(PlainError) -> OpaquePointer {
+  /// Returns the names of the files. Whoever can create a file in the folder can choose what runs, also among the files of root,
+  /// so the rules for files apply to the folder itself.
+  private func names() throws(PlainError) -> [String] {
     do throws(TrustedPath.Fault) {
-      let trusted = try TrustedPath(path)
-      let number = unsafe openat(trusted.descriptor.rawValue, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      if number >= 0, let folder = unsafe fdopendir(number) { return unsafe folder }
-      let error = SystemError.last("open")
-      if number >= 0 { close(number) }
-      throw .failed(path: path, error)
+      return try TrustedPath(path).fileNames()
     } catch {
       if case .failed(_, let error) = error {
         throw PlainError("cannot read the folder of hooks '\(path)': \(error.message)")
       }
       throw PlainError("the hooks in '\(path)' do not run, because \(error)")
     }
-  }
-
-  /// Returns the names of the files in the order of their bytes, without hidden files and leftovers.
-  private func names() throws(PlainError) -> [String] {
-    let folder = unsafe try open()
-    defer { unsafe closedir(folder) }
-    var names: [String] = []
-    while let entry = unsafe readdir(folder) {
-      let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { name in
-        unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-      }
-      if name.hasPrefix(".") || name.contains(".dpkg-") || Self.leftovers.contains(where: name.hasSuffix) { continue }
-      names.append(name)
-    }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 }

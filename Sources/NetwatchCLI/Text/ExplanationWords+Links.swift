@@ -115,6 +115,7 @@ extension ExplanationWords {
     let radio = findings.snapshot.radio(below: index)
     if let ssid = radio?.wireless?.ssid { text += " in “\(ssid.text.harmless)”" }
     if let cost = cost(of: interface, radio) { text += "; \(cost)" }
+    if interface.isConstrained { text += "; your rules ask to send little over it" }
     return [
       .init(
         topic: .medium, text: text,
@@ -125,7 +126,8 @@ extension ExplanationWords {
   /// Returns why the traffic may cost money or costs nothing. Nil if that is clear from the medium.
   private func cost(of interface: Interface, _ radio: Interface?) -> String? {
     if let word = interface.userSaysExpensive ?? radio?.userSaysExpensive {
-      return word ? "your options say that it may cost money" : "your options say that it costs nothing"
+      return word
+        ? "your options or rules say that it may cost money" : "your options or rules say that it costs nothing"
     }
     switch interface.isExpensive ? radio?.metered : nil {
     case .networkCost?: return "its access point says that data is metered (network cost element)"
@@ -144,7 +146,7 @@ extension ExplanationWords {
 
   private func mark(of interface: Interface) -> String {
     switch interface.mediumMark {
-    case .user: "by your options"
+    case .user: "by your options or rules"
     case .kind(let kind): "kind \(kind)"
     case .deviceType(let type): "DEVTYPE \(type)"
     case .hardwareType(let type): "hardware type \(type)"

@@ -71,7 +71,7 @@ extension ExplanationWords {
     case (_?, nil): text += ", by IPv4"
     default: text += ", by IPv6"
     }
-    return text + (verdict.isExpensive ? "; it may cost money." : ".")
+    return text + (verdict.cost.expense == nil ? "." : "; it may cost money.")
   }
 
   private var cause: String {

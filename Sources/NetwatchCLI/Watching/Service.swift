@@ -23,10 +23,12 @@ final class Service {
   ///   - isLogged: Whether changes are stored in the log. Default: false.
   ///   - loggedTraffic: The time between two samples of the bytes for the log. Default: nil, no bytes in the log.
   ///   - version: The version that the service reports to its clients.
+  ///   - rules: The files of rules. Default: nil, no rules.
   ///   - hooks: The hooks that run for each line. Default: nil, no hooks.
   init(
     _ socket: ListeningSocket, manager: ServiceManager, activity: ActivitySettings, connectionLimit: Int,
-    version: String, saysWhatIsMissing: Bool, hooks: HookSettings? = nil, isLogged: Bool = false,
+    version: String, saysWhatIsMissing: Bool, rules: RuleFiles? = nil, hooks: HookSettings? = nil,
+    isLogged: Bool = false,
     loggedTraffic: Duration? = nil
   ) throws {
     self.manager = manager
@@ -35,6 +37,7 @@ final class Service {
     var options = LineSource.Options()
     options.activity = activity
     options.countsRequests = true
+    options.rules = rules
     // The service counts only for clients, so it looks at connections only while a client watches.
     options.countsOnDemand = true
     options.saysWhatIsMissing = saysWhatIsMissing

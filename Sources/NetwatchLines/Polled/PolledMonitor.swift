@@ -36,7 +36,7 @@ public final class PolledMonitor: @unchecked Sendable {
   /// not wait for other programs.
   ///
   /// - Parameter options: Options of `netwatch --follow` as `name=value` or, for a flag, as `name`: target, interface, ignore,
-  ///   wwan, tunnel, expensive, not-expensive, link-local, hold, interfaces, no-service, activity, activity-ignore,
+  ///   wwan, tunnel, expensive, not-expensive, link-local, rules, hold, interfaces, no-service, activity, activity-ignore,
   ///   activity-interval, activity-patience. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
   ///   about the first invalid option. Otherwise it is the error of the kernel.
@@ -59,6 +59,10 @@ public final class PolledMonitor: @unchecked Sendable {
   }
 
   deinit { close() }
+
+  /// The first line of the files of rules that is not understood, or the first file that is not trusted, in a sentence that names
+  /// it; nil if there is none, or if the option `rules` is not given.
+  public var rulesFault: String? { source?.ruleFaults.first?.description }
 
   /// The descriptor to poll; readable when ``dispatch()`` has something to do. It belongs to the monitor, so do nothing but
   /// poll it.

@@ -45,7 +45,7 @@ extension NetworkPath {
       path.map { FamilyPath(address: $0.address, gateway: $0.gateway, interfaceIndex: 0, kernelName: $0.kernelName) }
     }
     return status == other.status && medium == other.medium && kernelName == other.kernelName
-      && interfaceIndex == other.interfaceIndex && isExpensive == other.isExpensive && says(ipv4) == says(other.ipv4)
+      && interfaceIndex == other.interfaceIndex && verdict.cost == other.verdict.cost && says(ipv4) == says(other.ipv4)
       && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
       && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && vpn?.families == other.vpn?.families
       && wifi?.ssid == other.wifi?.ssid

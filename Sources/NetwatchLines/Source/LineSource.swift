@@ -17,7 +17,11 @@ package final class LineSource {
   private let tell: (EventRecord) -> Void
   private(set) var reachability: NetlinkReachability?
   private var probes: ProbeAnnotator?
+  /// The URL of the probe that a rule has asked for; nil if none has.
+  private var ruledProbe: String?
   private var link: ServiceLink?
+  /// What the service was asked for.
+  private var linkUse = ServiceUse.nothing
   /// Counts if no service does; nil if there is nothing to count without one.
   private var counter: ActivityCounter?
   private var isCounting = false
@@ -63,16 +67,8 @@ package final class LineSource {
     self.loop = loop
     self.tell = tell
     options.input.onFailure { [unowned self] error in fail(error) }
-    if let probe = options.probe {
-      probes = try ProbeAnnotator(
-        probe, on: loop, say: options.say,
-        tell: { [unowned self] record in
-          var record = record
-          // A service has its own numbers, and records of this source are between them.
-          record.sequence = number + 1
-          handOn(record)
-        }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
-    }
+    ruledProbe = options.probeByRule == nil ? nil : options.rules?.rules.probe
+    if let probe = options.probe { probes = try makeProbes(probe) }
     figures = try FigureWatch(
       options, on: loop,
       addresses: { [unowned self] in reachability?.localAddresses ?? last?.path.localAddresses },
@@ -87,6 +83,17 @@ package final class LineSource {
 
   deinit { stop() }
 
+  private func makeProbes(_ settings: ProbeSettings) throws -> ProbeAnnotator {
+    try ProbeAnnotator(
+      settings, on: loop, say: options.say,
+      tell: { [unowned self] record in
+        var record = record
+        // A service has its own numbers, and records of this source are between them.
+        record.sequence = number + 1
+        handOn(record)
+      }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
+  }
+
   /// Connects to the service, or lists everything and passes on the first record.
   ///
   /// - Throws: The error that ended the source.
@@ -100,9 +107,57 @@ package final class LineSource {
       watchAlone()
     }
     if let failure { throw failure }
+    if !isFinished, let files = options.rules, options.player == nil {
+      files.follow(on: loop) { [unowned self] in useNewRules(files.rules) }
+    }
     guard options.tellsFirstAtOnce, number == 0 else { return }
     number += 1
     tell(.unresolved(sequence: number))
+  }
+
+  // MARK: Rules
+
+  /// What is wrong with the files of rules as they were read last.
+  package var ruleFaults: [NetworkRules.Fault] { options.rules?.faults ?? [] }
+
+  /// What a service is used for. It does not know the rules of this user.
+  private var serviceUse: ServiceUse {
+    if case .everything = options.service, options.rules?.differsFromService == true { return .activity }
+    return options.service
+  }
+
+  private func useNewRules(_ rules: NetworkRules) {
+    if isFinished { return }
+    if let old = link, serviceUse != linkUse {
+      let requests = old.requests
+      link = nil
+      connect()
+      link?.requests = requests
+      if link?.isConnected != true, old.isConnected { loseService() }
+    }
+    reachability?.use(rules)
+    if reachability == nil, case .activity = serviceUse { watchNetlink() }
+    replaceProbe(rules.probe)
+  }
+
+  private func replaceProbe(_ url: String?) {
+    guard let make = options.probeByRule, url != ruledProbe else { return }
+    ruledProbe = url
+    probes?.stop()
+    do {
+      probes = try url.map { try makeProbes(make($0)) }
+    } catch {
+      options.say("\(error)")
+      probes = nil
+    }
+    guard var record = last else { return }
+    record.event = .reachability
+    record.path = record.path.with(reason: .rulesChanged)
+    record.internet = nil
+    record.portalURL = nil
+    record.setDateToNow()
+    record.sequence = number + 1
+    add(record)
   }
 
   /// Passes on records until ``finish()``, or until the end of the trace that is replayed.
@@ -119,6 +174,7 @@ package final class LineSource {
 
   /// Leaves the loop, and ends the running probe.
   package func stop() {
+    options.rules?.stop()
     netlinkRetry?.stop()
     reachability?.stop()
     link = nil
@@ -161,6 +217,7 @@ package final class LineSource {
     do {
       let reachability = try NetlinkReachability(
         on: NetlinkSource(on: loop, input: options.input), configuration: configuration,
+        rules: options.rules?.rules ?? NetworkRules(),
         publish: { [unowned self] path, change, moment in publish(path, change, moment) },
         fail: { [unowned self] error in fail(error) })
       self.reachability = reachability
@@ -290,10 +347,11 @@ package final class LineSource {
   // MARK: The service
 
   private func connect() {
-    if case .nothing = options.service { return }
+    linkUse = serviceUse
+    if case .nothing = linkUse { return }
     let link = ServiceLink(
       on: loop, record: { [unowned self] in receive($0) }, lost: { [unowned self] in loseService() })
-    if case .everything = options.service {
+    if case .everything = linkUse {
       link.trafficInterval = options.trafficInterval
       link.signalChanges = wifi.signal
       link.wantsQuality = options.tellsQuality
@@ -317,7 +375,7 @@ package final class LineSource {
     }
     if counter != nil { hint(record.activity) }
     announced = record.activity
-    switch options.service {
+    switch linkUse {
     case .everything where link?.sharesNetwork == true:
       netlinkRetry?.stop()
       reachability?.stop()
@@ -415,7 +473,7 @@ package final class LineSource {
     }
     if figures?.areWanted == true { return handOnFigures(record) }
     // A path that is held makes the next change of a link copy all links, so it is held only if necessary.
-    if counter != nil || link != nil || wifi.isWanted { last = record }
+    if counter != nil || link != nil || wifi.isWanted || options.rules != nil { last = record }
     tell(record)
   }
 

@@ -9,6 +9,8 @@ package struct WatchOptions {
   package var target = NetworkTarget.internet
   package var rules = LinkRules()
   package var hold = Duration.zero
+  /// Whether the files of rules count.
+  package var usesRuleFiles = false
   package var listsInterfaces = false
   package var usesService = true
   package var counts = ServiceIdentity.Counts.requests
@@ -45,7 +47,7 @@ package struct WatchOptions {
 
   /// All options.
   package static var options: [Option<WatchOptions>] {
-    linkOptions + [targetOption, holdOption, interfacesOption, serviceOption] + activityOptions
+    linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, serviceOption] + activityOptions
   }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
@@ -111,6 +113,12 @@ package struct WatchOptions {
       "--link-local", of: places,
       help: "Let an IPv4 address in 169.254/16 be the source of traffic, as behind a router that translates it."
     ) { $0.rules.allowsLinkLocal = $1 }
+  }
+
+  /// The command reads the files unless it is told not to; a program that has the library reads them if it is told to.
+  private static var rulesOption: Option<WatchOptions> {
+    .flag("--rules", of: [], help: "Judge by the files of rules, as the command does.") { $0.usesRuleFiles = $1 }
+      .inLibrary()
   }
 
   package static var targetOption: Option<WatchOptions> {

@@ -36,7 +36,7 @@ package struct LogState: Hashable, Sendable {
     let verdict = path.verdict
     self.init(
       status: verdict.status, reason: reason, medium: verdict.medium, interface: verdict.interfaceName?.text ?? "",
-      ssid: verdict.ssid, isExpensive: verdict.isExpensive, vpn: verdict.vpn?.interfaceName ?? "")
+      ssid: verdict.ssid, isExpensive: verdict.cost.expense != nil, vpn: verdict.vpn?.interfaceName ?? "")
   }
 
   /// Whether the log knows that the network was not reachable. False for an unknown status.

@@ -29,6 +29,8 @@ package final class NetlinkReachability {
   private let target: NetworkTarget
   /// The source of WiFi values between two paths.
   let wifi: WiFiWatch
+  /// The files of rules that this monitor follows itself; nil if there are none.
+  private var files: RuleFiles?
   /// The last error from the kernel.
   private var refusal: SystemError?
   /// The addresses of the host, if the target is one.
@@ -42,18 +44,21 @@ package final class NetlinkReachability {
   /// - Parameters:
   ///   - source: The netlink sockets and their loop.
   ///   - configuration: The target and the options.
+  ///   - rules: The rules of the machine, which count less than the options. Default: none.
   ///   - publish: The closure that gets each path that has changed; the change tells in which respect.
   ///   - fail: The closure that is called when netlink is lost. Nothing is published any more.
   /// - Throws: A `SystemError` if the requests cannot be made.
   package init(
-    on source: NetlinkSource, configuration: MonitorConfiguration, publish: @escaping Publish,
+    on source: NetlinkSource, configuration: MonitorConfiguration, rules: NetworkRules = NetworkRules(),
+    publish: @escaping Publish,
     fail: @escaping (SystemError) -> Void
   ) throws(SystemError) {
     self.source = source
     self.publish = publish
     failed = fail
     machine = ReachabilityMachine(
-      configuration: configuration, namespaces: source.input.namespaces(), user: geteuid(), vrf: OwnNamespaces.vrf)
+      configuration: configuration, rules: rules, namespaces: source.input.namespaces(), user: geteuid(),
+      vrf: OwnNamespaces.vrf)
     routes = RouteQueries(by: source.conversation, pause: source.input.pause)
     target = configuration.target
     wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))
@@ -105,6 +110,18 @@ package final class NetlinkReachability {
     dispatch(.started)
   }
 
+  /// Judges by the rules in these files, and follows them until ``stop()``.
+  func follow(_ files: RuleFiles) {
+    self.files = files
+    files.follow(on: source.loop) { [unowned self] in use(files.rules) }
+  }
+
+  /// Judges by these rules of the machine from now on.
+  package func use(_ rules: NetworkRules) {
+    source.touchMoment(because: .start)
+    dispatch(.ruled(rules))
+  }
+
   /// Returns how the current verdict came about. It asks the kernel for the rules, which a verdict needs only beneath a tunnel.
   package func findings() throws(SystemError) -> PathFindings {
     var rules: [AddressFamily: [RoutingRule]] = [:]
@@ -131,6 +148,7 @@ package final class NetlinkReachability {
   package func stop() {
     source.remove(self)
     wifi.stop()
+    files?.stop()
     host?.stop()
     host = nil
     timers = [:]

@@ -58,8 +58,10 @@ final class SharedNetlink: Sendable {
     _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: OneShot<Result<Started, any Error>>
   ) throws {
     let publisher = FeedPublisher(configuration)
+    var files: RuleFiles?
+    if case .followed(let report) = configuration.machineRules { files = RuleFiles(for: .user, say: report) }
     let reachability = try NetlinkReachability(
-      on: source, configuration: configuration,
+      on: source, configuration: configuration, rules: files?.rules ?? NetworkRules(),
       publish: { path, change, _ in publisher.publish(path, change) },
       fail: { [unowned source] error in
         publisher.feed?.fail(error.asMonitorError)
@@ -70,6 +72,7 @@ final class SharedNetlink: Sendable {
       answer.fulfill(.success((feed, LoopConfined(reachability, on: source.loop))))
     }
     try reachability.start()
+    if let files { reachability.follow(files) }
   }
 }
 

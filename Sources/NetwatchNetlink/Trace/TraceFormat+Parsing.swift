@@ -127,7 +127,6 @@ extension TraceFormat {
       switch text(word) {
       case "wireless": traits.isWireless = true
       case "tether": traits.isTether = true
-      case "modem": traits.isModem = true
       case let other:
         guard other.hasPrefix(typePrefix),
           let type = unescaped(word.dropFirst(typePrefix.utf8.count))

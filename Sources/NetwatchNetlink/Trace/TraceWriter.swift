@@ -124,7 +124,6 @@ package final class TraceWriter {
       line.append(word: "\(index)")
       if traits.isWireless { line.append(" wireless") }
       if traits.isTether { line.append(" tether") }
-      if traits.isModem { line.append(" modem") }
       guard let type = traits.type else { return }
       line.append(word: TraceFormat.typePrefix)
       line.append(escaped: type)

@@ -18,7 +18,8 @@ extension EventRecord {
     case .notReachable: return "\(isNot): \(cause).\(path.otherFaults(counts))\(formerWay(unlessNamedIn: cause))"
     case .wifi, .wwan: break
     }
-    let cost = path.isExpensive ? " It may cost money." : ""
+    let cost =
+      (path.isExpensive ? " It may cost money." : "") + (path.isConstrained ? " It is to be used sparingly." : "")
     switch internet {
     case .portal:
       return "Connected \(path.wayWords), but a login page (captive portal) answers instead of the internet.\(cost)"

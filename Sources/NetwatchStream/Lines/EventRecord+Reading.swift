@@ -170,7 +170,10 @@ extension NetworkPath.Verdict {
     self.medium = medium
     interfaceName = InterfaceName(name)
     interfaceIndex = Int32(index)
-    isExpensive = value["expensive"]?.bool ?? false
+    if value["expensive"]?.bool ?? false {
+      cost.expense = value["expensive_because"]?.string.flatMap(Expense.init) ?? .unknown
+    }
+    cost.isConstrained = value["constrained"]?.bool ?? false
     ssid = value["wifi"]?["ssid_hex"]?.string.flatMap(SSID.init(hex:))
     ipv4 = value["ipv4"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }
     ipv6 = value["ipv6"].flatMap { NetworkPath.FamilyPath($0, over: interfaceIndex) }

@@ -203,7 +203,14 @@ extension LineBuffer {
     append(name: name)
     append(#","index":"#)
     appendDecimal(UInt64(clamping: index))
-    append(path.isExpensive ? #","expensive":true,"vpn":"# : #","expensive":false,"vpn":"#)
+    append(#","expensive":"#)
+    append(path.isExpensive ? "true" : "false")
+    if let expense = path.expense {
+      append(#","expensive_because":"#)
+      if expense == .unknown { append("null") } else { appendQuoted(expense.rawValue) }
+    }
+    if path.isConstrained { append(#","constrained":true"#) }
+    append(#","vpn":"#)
     append(path.vpn)
     append(#","ipv4":"#)
     append(path.ipv4)

@@ -50,6 +50,13 @@ export interface Path {
   readonly gateway6: string | null;
   /** Whether the link may cost money, as a cellular link does. Null unless reachable. */
   readonly expensive: boolean | null;
+  /**
+   * The reason why the link may cost money: "modem", "bluetooth", "usb", "beacon", "lease" or "rule". Null if it does not, or if the
+   * reason is not known.
+   */
+  readonly expensiveBecause: string | null;
+  /** Whether a rule asks to send little over the link. */
+  readonly constrained: boolean;
   /** Whether to show the activity indicator. */
   readonly visible: boolean;
   /** The number of requests in flight. */
@@ -80,6 +87,11 @@ export interface Options {
   hold?: number | null;
   /** Whether an IPv4 address of 169.254.0.0/16 is accepted as usable. Default: false. */
   linkLocal?: boolean | null;
+  /**
+   * Whether the files of rules count, as for the command: /etc/netwatch/rules and ~/.config/netwatch/rules, which netwatch-rules(5)
+   * describes. `Monitor.rulesFault` says what is wrong with them. Default: false.
+   */
+  rules?: boolean | null;
   /** Whether to list every link in `Path.event`, and to report each change of this list. Default: false. */
   interfaces?: boolean | null;
   /** Whether to use no netwatch service, even if one runs. Default: false. */
@@ -121,6 +133,12 @@ export declare class Monitor extends EventEmitter {
 
   /** The state at the last change, or when the monitor was opened. */
   readonly path: Path;
+
+  /**
+   * A sentence about the first line of the files of rules that is not understood, or the first file that is not trusted. Null if
+   * there is none, or if the monitor was opened without `rules`.
+   */
+  readonly rulesFault: string | null;
 
   /** Whether the monitor is closed. */
   readonly closed: boolean;

@@ -20,6 +20,7 @@ const names = {
   notExpensive: ['not-expensive', 'strings'],
   hold: ['hold', 'number'],
   linkLocal: ['link-local', 'boolean'],
+  rules: ['rules', 'boolean'],
   interfaces: ['interfaces', 'boolean'],
   noService: ['no-service', 'boolean'],
   activity: ['activity', 'string'],
@@ -76,6 +77,8 @@ function pathOf(line) {
     gateway4: ipv4?.gateway ?? null,
     gateway6: ipv6?.gateway ?? null,
     expensive,
+    expensiveBecause: event.reachability.expensive_because ?? null,
+    constrained: event.reachability.constrained ?? false,
     visible: event.activity.visible,
     inFlight: event.activity.in_flight,
     event,
@@ -96,6 +99,10 @@ class Monitor extends EventEmitter {
 
   get path() {
     return this.#path;
+  }
+
+  get rulesFault() {
+    return this.#handle === null ? null : (addon.rulesFault(this.#handle) ?? null);
   }
 
   get closed() {

@@ -159,6 +159,11 @@ static napi_value line(napi_env env, napi_callback_info info) {
   return self ? text(env, netwatch_line(self->handle)) : NULL;
 }
 
+static napi_value rules_fault(napi_env env, napi_callback_info info) {
+  monitor *self = receiver(env, info, NULL);
+  return self ? text(env, netwatch_get(self->handle, "rules_fault")) : NULL;
+}
+
 /* refer(monitor, isWanted): whether the process keeps running while the monitor is open */
 static napi_value refer(napi_env env, napi_callback_info info) {
   napi_value argument;
@@ -192,7 +197,8 @@ static napi_value end(napi_env env, napi_callback_info info) {
 NAPI_MODULE_INIT() {
   const napi_property_descriptor properties[] = {
       {"open", 0, open_monitor, 0, 0, 0, napi_enumerable, 0}, {"close", 0, close_function, 0, 0, 0, napi_enumerable, 0},
-      {"line", 0, line, 0, 0, 0, napi_enumerable, 0},         {"refer", 0, refer, 0, 0, 0, napi_enumerable, 0},
+      {"line", 0, line, 0, 0, 0, napi_enumerable, 0},
+      {"rulesFault", 0, rules_fault, 0, 0, 0, napi_enumerable, 0}, {"refer", 0, refer, 0, 0, 0, napi_enumerable, 0},
       {"begin", 0, begin, 0, 0, 0, napi_enumerable, 0},       {"end", 0, end, 0, 0, 0, napi_enumerable, 0},
       {"version", 0, 0, 0, 0, text(env, netwatch_version()), napi_enumerable, 0}};
   napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties);

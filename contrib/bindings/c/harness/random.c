@@ -49,10 +49,10 @@ static void begin(struct slot *slot, unsigned *seed) {
 
 static void look(struct slot *slot, unsigned *seed) {
   static const char *fields[] = {"medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6", "expensive",
-                                 "visible", "in_flight", "no such field", ""};
-  unsigned field = next(seed) % 14;
+                                 "expensive_because", "constrained", "visible", "in_flight", "rules_fault", "no such field", ""};
+  unsigned field = next(seed) % 17;
   const char *text = netwatch_get(slot->monitor, fields[field]);
-  check(text ? !netwatch_error_text() && strlen(text) > 0 : (field < 12) == !netwatch_error_text(), "get");
+  check(text ? !netwatch_error_text() && strlen(text) > 0 : (field < 15) == !netwatch_error_text(), "get");
   const char *line = netwatch_line(slot->monitor);
   check(!line || (line[0] == '{' && line[strlen(line) - 1] == '}'), "line");
   int status = netwatch_get_status(slot->monitor);

@@ -54,10 +54,10 @@ enum {
  * Opens a monitor and stores it in *out. The caller owns the monitor and closes it with netwatch_close().
  *
  * options is NULL, or an array of strings "name=value" that ends with NULL. Names and values are those of the command's
- * options, without the dashes: target, interface, ignore, wwan, tunnel, expensive, not-expensive, hold, link-local, interfaces,
- * no-service, activity, activity-ignore, activity-interval, activity-patience. An option that the command accepts several times may
- * be repeated. A flag (link-local, interfaces, no-service) is given as "name", "name=yes" or "name=no". The library copies what it
- * needs of the strings.
+ * options, without the dashes: target, interface, ignore, wwan, tunnel, expensive, not-expensive, hold, link-local, rules,
+ * interfaces, no-service, activity, activity-ignore, activity-interval, activity-patience. An option that the command accepts
+ * several times may be repeated. A flag (link-local, rules, interfaces, no-service) is given as "name", "name=yes" or "name=no". The
+ * library copies what it needs of the strings. With rules, it judges by the files of netwatch-rules(5), as the command does.
  *
  * For the internet or an address, the state is known when the function returns. The function never waits for a name, a service or a
  * network. If the kernel reports that it is out of memory, the function tries again for up to five seconds.
@@ -101,8 +101,9 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
 
 /*
  * Returns a field of the state as text: "medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6",
- * "expensive", "visible", "in_flight". Booleans are "1" or "0", and numbers are decimal. "vpn" is the name of the VPN's interface.
- * "reason" is the reason of the line that netwatch_line() returns.
+ * "expensive", "expensive_because", "constrained", "visible", "in_flight", "rules_fault". Booleans are "1" or "0", and numbers are
+ * decimal. "vpn" is the name of the VPN's interface. "reason" is the reason of the line that netwatch_line() returns.
+ * "rules_fault" is a sentence about the first line of the files of rules that is not understood, with its file and number.
  *
  * If the result is NULL and netwatch_error_text() is also NULL, the field has no value now. If the result is NULL and
  * netwatch_error_text() returns a sentence, the call has failed, for example because there is no such field. The text belongs to

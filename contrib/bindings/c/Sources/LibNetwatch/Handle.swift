@@ -92,15 +92,19 @@ import NetwatchStream
 
   /// The fields of `netwatch_get`.
   private enum Field: String {
-    case medium, interface, reason, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, visible
+    case medium, interface, reason, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, constrained, visible
     case inFlight = "in_flight"
+    case expensiveBecause = "expensive_because"
+    case rulesFault = "rules_fault"
 
-    func text(_ record: EventRecord) -> String? {
+    func text(_ monitor: PolledMonitor) -> String? {
+      let record = monitor.record
       let path = record.path
       switch self {
       case .reason: return record.reason
       case .visible: return record.activity.state.isVisible ? "1" : "0"
       case .inFlight: return String(record.activity.inFlight)
+      case .rulesFault: return monitor.rulesFault
       default: break
       }
       guard path.isReachable else { return nil }
@@ -114,7 +118,9 @@ import NetwatchStream
       case .gateway4: path.ipv4?.gateway?.description
       case .gateway6: path.ipv6?.gateway?.description
       case .expensive: path.isExpensive ? "1" : "0"
-      case .reason, .visible, .inFlight: nil
+      case .expensiveBecause: path.expense.flatMap { $0 == .unknown ? nil : $0.rawValue }
+      case .constrained: path.isConstrained ? "1" : "0"
+      case .reason, .visible, .inFlight, .rulesFault: nil
       }
     }
   }
@@ -122,7 +128,7 @@ import NetwatchStream
   func text(of name: String) throws(NetworkMonitorError) -> UnsafePointer<CChar>? {
     guard let field = Field(rawValue: name) else { throw NetworkMonitorError(EINVAL, "there is no field '\(name)'") }
     if let known = unsafe fields[field] { return unsafe UnsafePointer(known) }
-    guard let text = field.text(monitor.record), let copy = unsafe strdup(Self.withoutNUL(text)) else { return nil }
+    guard let text = field.text(monitor), let copy = unsafe strdup(Self.withoutNUL(text)) else { return nil }
     unsafe texts.append(copy)
     unsafe fields[field] = copy
     return unsafe UnsafePointer(copy)

@@ -53,6 +53,7 @@ def _declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
         ("netwatch_fd", ctypes.c_int, [handle]),
         ("netwatch_dispatch", ctypes.c_int, [handle]),
         ("netwatch_on_change", None, [handle, ChangeCallback, ctypes.c_void_p]),
+        ("netwatch_get", text, [handle, text]),
         ("netwatch_line", text, [handle]),
         ("netwatch_begin", request, [handle, text]),
         ("netwatch_end", None, [handle, request]),

@@ -33,6 +33,7 @@ class Options(TypedDict, total=False):
     not_expensive: Union[str, Iterable[str]]
     hold: Optional[float]
     link_local: bool
+    rules: bool
     interfaces: bool
     no_service: bool
     activity: Optional[str]
@@ -62,6 +63,8 @@ class Monitor:
     not_expensive: A pattern, or patterns, for links, or for their WiFi networks, that cost nothing. Wins over everything else.
     hold: The time in seconds that a loss must last before it is reported. Default: 0.
     link_local: Whether an IPv4 address of 169.254.0.0/16 is accepted as usable. Default: False.
+    rules: Whether the files of rules count, as for the command: /etc/netwatch/rules and ~/.config/netwatch/rules, which
+        netwatch-rules(5) describes. `rules_fault` says what is wrong with them. Default: False.
     interfaces: Whether to list every link in `Path.line`, and to report each change of this list. Default: False.
     no_service: Whether to use no netwatch service, even if one runs. Default: False.
     activity: What counts as in flight: "requests", "tcp", "udp", "all", or several with commas between them. Default:
@@ -86,6 +89,7 @@ class Monitor:
         not_expensive: Union[str, Iterable[str]] = (),
         hold: Optional[float] = None,
         link_local: bool = False,
+        rules: bool = False,
         interfaces: bool = False,
         no_service: bool = False,
         activity: Optional[str] = None,
@@ -113,7 +117,12 @@ class Monitor:
             ("activity-ignore", activity_ignore),
         ):
             options += [f"{name}={value}" for value in ([values] if isinstance(values, str) else values)]
-        for name, is_wanted in (("link-local", link_local), ("interfaces", interfaces), ("no-service", no_service)):
+        for name, is_wanted in (
+            ("link-local", link_local),
+            ("rules", rules),
+            ("interfaces", interfaces),
+            ("no-service", no_service),
+        ):
             if is_wanted:
                 options.append(name)
         self._open(options)
@@ -201,6 +210,16 @@ class Monitor:
         """The state at the last `dispatch()`, or when the monitor was opened."""
         self._own_handle()
         return self._path
+
+    @property
+    def rules_fault(self) -> Optional[str]:
+        """A sentence about the first line of the files of rules that is not understood, or the first file that is not trusted.
+
+        None if there is none, or if the monitor was opened without `rules`.
+        """
+        with self._lock_of_this_process():
+            text: Optional[bytes] = library().netwatch_get(self._own_handle(), b"rules_fault")
+            return None if text is None else text.decode("utf-8", "replace")
 
     def fileno(self) -> int:
         """Returns the descriptor, which is readable when `dispatch()` has something to do. Do not read from it or close it."""

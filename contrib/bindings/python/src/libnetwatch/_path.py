@@ -75,6 +75,13 @@ class Path:
     expensive: Optional[bool] = None
     """Whether the link may cost money, as a cellular link does. None unless reachable."""
 
+    expensive_because: Optional[str] = None
+    """The reason why the link may cost money: "modem", "bluetooth", "usb", "beacon", "lease" or "rule". None if it does not, or if
+    the reason is not known."""
+
+    constrained: bool = False
+    """Whether a rule asks to send little over the link."""
+
     visible: bool = False
     """Whether to show the activity indicator."""
 
@@ -117,6 +124,8 @@ class Path:
             gateway4=part("ipv4", "gateway"),
             gateway6=part("ipv6", "gateway"),
             expensive=reachability["expensive"],
+            expensive_because=reachability.get("expensive_because"),
+            constrained=reachability.get("constrained", False),
             visible=activity["visible"],
             in_flight=activity["in_flight"],
             line=line,

@@ -1,0 +1,251 @@
+import Foundation
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+/// The files of rules: who reads them, which ones are trusted, and that their changes count at once.
+@Suite struct RuleFileTests {
+  /// A machine with `/etc/netwatch` of its own, and a user with a folder. Their files are in `etc` and `home/netwatch`.
+  private final class Machine {
+    let namespace: NetworkNamespace
+    private let program: String
+    private let probe: String
+    private let files: TemporaryFolder
+
+    /// The shell makes another /etc, in which the files of the test stand for those of the machine, and another /run.
+    private static let otherEtc = """
+      mount --bind /etc "$0/real" && mount -t tmpfs -o mode=755 tmpfs /etc && for f in "$0"/real/*; do ln -s "$f" /etc/; done
+      rm -f /etc/netwatch && mkdir /etc/netwatch && mount --bind "$0/etc" /etc/netwatch && mount --bind "$0/run" /run && exec "$@"
+      """
+
+    init(in namespace: NetworkNamespace? = nil) throws {
+      self.namespace = try namespace ?? .online()
+      files = try TemporaryFolder()
+      for name in ["real", "etc", "run", "home/netwatch"] { try files.makeFolder(name) }
+      program = try files.install(Programs.netwatch)
+      probe = try files.install(Programs.probe)
+      _ = try files.install(Programs.httpHelper)
+      for name in ["home", "home/netwatch"] { give(name) }
+    }
+
+    /// Gives a file to the user.
+    private func give(_ name: String) {
+      if NetworkNamespace.isRoot { _ = unsafe chown(files.file(name), 65_534, 65_534) }
+    }
+
+    func write(_ text: String, to name: String) throws {
+      try files.write(text, to: name)
+      if name.hasPrefix("home") { give(name) }
+    }
+
+    func rename(_ old: String, to new: String) throws { try files.rename(old, to: new) }
+    func remove(_ name: String) throws { try files.remove(name) }
+    func link(_ name: String, to target: String) throws { try files.link(name, to: files.file(target)) }
+    func setMode(_ mode: mode_t, of name: String) { _ = unsafe chmod(files.file(name), mode) }
+    func path(_ name: String) -> String { files.file(name) }
+
+    private var environment: [String] { ["XDG_CONFIG_HOME=\(files.file("home"))", "NETWATCH_SOCKET="] }
+
+    private func command(_ words: [String], isUser: Bool) -> [String] {
+      let user =
+        NetworkNamespace.isRoot
+        ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"]
+        : ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+      let shell = ["unshare", "--mount", "--propagation", "private", "sh", "-c", Self.otherEtc, files.path]
+      return namespace.command(shell + (isUser ? user : []) + words)
+    }
+
+    func start(_ words: String..., isUser: Bool = true) throws -> ChildProcess {
+      try ChildProcess(
+        command([program] + words, isUser: isUser),
+        environment: environment)
+    }
+
+    func follow(_ options: String..., isUser: Bool = true) throws -> Follow {
+      try Follow(
+        ChildProcess(
+          command([program, "-f", "--json"] + options, isUser: isUser),
+          environment: environment))
+    }
+
+    func startLibrary() throws -> ChildProcess {
+      try ChildProcess(command([probe, "rules"], isUser: true), environment: environment)
+    }
+
+    /// What the first line says of the cost, and what standard error says.
+    func cost(_ options: String..., isUser: Bool = true) throws -> (cost: String, error: [String]) {
+      let process = try ChildProcess(
+        command([program, "status", "--json"] + options, isUser: isUser),
+        environment: environment)
+      let line = try Line(#require(try process.nextLine()))
+      return (line.cost, try process.errorText().split(separator: "\n").map(String.init))
+    }
+  }
+
+  @Test func `a rule of the machine counts for everybody, and each change of it at once`() throws {
+    let machine = try Machine()
+    let follows = [try machine.follow(), try machine.follow(isUser: false)]
+    let library = try machine.startLibrary()
+    for follow in follows { #expect(try follow.next().cost == "free") }
+    #expect(try library.nextLine() == "wifi virtual v0 - false")
+    // A file that is changed in several steps may be read after each.
+    func expect(_ cost: String, _ path: String, at place: SourceLocation = #_sourceLocation) throws {
+      for follow in follows {
+        var line: Line
+        repeat {
+          line = try follow.next(at: place)
+          #expect(line.reason == "rules_changed", sourceLocation: place)
+        } while line.cost != cost
+      }
+      while try library.nextLine(at: place) != path {}
+    }
+    try machine.write("metered interface v0\n", to: "etc/rules")
+    try expect("rule", "wifi virtual v0 rule false")
+    // In place of the old file, as editors write.
+    try machine.write("metered interface v*\nconstrained interface \"v0\"\n", to: "etc/new")
+    try machine.rename("etc/new", to: "etc/rules")
+    try expect("rule constrained", "wifi virtual v0 rule true")
+    // A folder that was not there, and a link in it to a file elsewhere.
+    try machine.write("no constrained interface \"v0\"\n", to: "etc/rules.d/10-first")
+    try expect("rule", "wifi virtual v0 rule false")
+    try machine.write("", to: "elsewhere")
+    try machine.link("etc/rules.d/20-link", to: "elsewhere")
+    try machine.write("not-metered interface v0\n", to: "etc/rules.d/15-second")
+    try expect("free", "wifi virtual v0 - false")
+    try machine.write("metered interface v0\n", to: "elsewhere")
+    try expect("rule", "wifi virtual v0 rule false")
+    try machine.remove("etc/rules.d")
+    try expect("rule constrained", "wifi virtual v0 rule true")
+    try machine.remove("etc/rules")
+    try expect("free", "wifi virtual v0 - false")
+  }
+
+  @Test func `later files and options win`() throws {
+    let machine = try Machine()
+    try machine.write("metered interface v0\nmodem v0\n", to: "etc/rules")
+    #expect(try machine.cost().cost == "rule")
+    try machine.write("not-metered interface v0\n", to: "home/netwatch/rules")
+    #expect(try machine.cost().cost == "free")
+    // The user's file is nothing to root.
+    #expect(try machine.cost(isUser: false).cost == "rule")
+    try machine.write("no not-metered interface v0\n", to: "home/netwatch/rules.d/a")
+    #expect(try machine.cost().cost == "rule")
+    try machine.write("no metered interface v0\n", to: "home/netwatch/rules.d/b")
+    #expect(try machine.cost().cost == "modem")
+    #expect(try machine.cost("--not-expensive", "v0").cost == "free")
+    #expect(try machine.cost("--no-rules").cost == "free")
+  }
+
+  @Test func `a broken line is named with its file and number, and the other lines count`() throws {
+    let machine = try Machine()
+    try machine.write("meterd interface v0\nmetered interface v0\nconstrained v0\n", to: "etc/rules")
+    let (cost, error) = try machine.cost()
+    #expect(cost == "rule")
+    #expect(error.count == 2)
+    #expect(
+      error.first?.hasPrefix("netwatch: /etc/netwatch/rules:1: there is no rule 'meterd'; the words are ") == true)
+    #expect(error.last == "netwatch: /etc/netwatch/rules:3: constrained needs ssid NAME or interface NAME after it")
+    // Once, however often the files are read.
+    let follow = try machine.follow()
+    #expect(try follow.next().cost == "rule")
+    #expect(try follow.process.nextErrorLine() == error[0])
+    #expect(try follow.process.nextErrorLine() == error[1])
+    try machine.write("not-metered interface v0\nno\n", to: "home/netwatch/rules")
+    #expect(try follow.next().cost == "free")
+    #expect(
+      try follow.process.nextErrorLine()
+        == "netwatch: \(machine.path("home/netwatch/rules")):2: no needs the statement that it takes back, such as no modem ppp0"
+    )
+  }
+
+  @Test func `a file that others can change does not count, and is named`() throws {
+    let machine = try Machine()
+    try machine.write("metered interface v0\n", to: "etc/rules")
+    machine.setMode(0o666, of: "etc/rules")
+    var (cost, error) = try machine.cost()
+    #expect(cost == "free")
+    #expect(
+      error == [
+        "netwatch: /etc/netwatch/rules: others can write to '/etc/netwatch/rules'; run: chmod go-w '/etc/netwatch/rules'; no rule of it counts"
+      ])
+    machine.setMode(0o644, of: "etc/rules")
+    machine.setMode(0o777, of: "etc")
+    (cost, error) = try machine.cost()
+    #expect(cost == "free")
+    #expect(error.first?.contains("others can write to '/etc/netwatch'") == true)
+    machine.setMode(0o755, of: "etc")
+    machine.setMode(0o000, of: "etc/rules")
+    (cost, error) = try machine.cost()
+    // Root may read everything.
+    #expect(
+      error == [
+        "netwatch: /etc/netwatch/rules: '/etc/netwatch/rules' cannot be opened: Permission denied; no rule of it counts"
+      ])
+    machine.setMode(0o644, of: "etc/rules")
+    #expect(try machine.cost().cost == "rule")
+    // A pipe that nobody writes to, and a file without an end.
+    try machine.remove("etc/rules")
+    #expect(unsafe mkfifo(machine.path("etc/rules"), 0o644) == 0)
+    (cost, error) = try machine.cost()
+    #expect(error == ["netwatch: /etc/netwatch/rules: it is not a file; no rule of it counts"])
+    try machine.remove("etc/rules")
+    try machine.write(String(repeating: "# long\n", count: 160_000), to: "etc/rules")
+    (cost, error) = try machine.cost()
+    #expect(error == ["netwatch: /etc/netwatch/rules: it is too long; no rule of it counts"])
+  }
+
+  @Test func `a probe that a rule asks for is made as if an option did`() throws {
+    let networks = try TwoNetworks()
+    let server = try AnswerServer(in: networks.far)
+    let machine = try Machine(in: networks.near)
+    let follow = try machine.follow()
+    #expect(try follow.next().internet == nil)
+    try machine.write("probe \(AnswerServer.url)\n", to: "etc/rules")
+    let line = try follow.next()
+    #expect(line.reason == "rules_changed")
+    #expect(line.internet == "unknown")
+    #expect(try follow.next().internet == "full")
+    let status = try machine.start("status", "--json")
+    #expect(try Line(#require(try status.nextLine())).internet == "full")
+    let wait = try machine.start("wait", "--for", "internet", "--json")
+    #expect(try Line(#require(try wait.nextLine())).internet == "full")
+    #expect(try wait.wait() == .exited(0))
+    // Nothing is asked, and a condition that needs an answer cannot be given.
+    let refused = try machine.start("wait", "--for", "internet", "--no-rules")
+    #expect(try refused.nextErrorLine()?.contains("internet needs an answer from a server; add --probe.") == true)
+    try machine.write("no probe\n", to: "home/netwatch/rules")
+    let last = try follow.next()
+    #expect(last.reason == "rules_changed")
+    #expect(last.internet == nil)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `the service obeys the machine, and nothing of a user's rules reaches it`() throws {
+    let machine = try Machine()
+    let path = machine.path("run/netwatch/netwatch.sock")
+    try machine.write("metered interface v0\nprobe\n", to: "etc/rules")
+    try machine.write("not-metered interface v0\n", to: "home/netwatch/rules")
+    let service = try machine.start("serve", isUser: false)
+    #expect(
+      try service.nextErrorLine()
+        == "netwatch: /etc/netwatch/rules:2: probe takes one URL, such as http://example.org/generate_204")
+    _ = try eventually(try? ServiceClient(path).next().event) { $0 != nil }
+    let (other, follow) = (try machine.follow(isUser: false), try machine.follow())
+    #expect(try other.next().cost == "rule")
+    #expect(try follow.next().cost == "free")
+    // Requests are counted by the service all the same.
+    let client = try ServiceClient(path)
+    client.send("{\"begin\":\"a\"}")
+    #expect(try follow.next().inFlight == 1)
+    #expect(try other.next().inFlight == 1)
+    // Without rules of its own the user has the line of the service.
+    try machine.remove("home/netwatch/rules")
+    #expect(try follow.next().cost == "rule")
+    try machine.write("constrained interface v0\n", to: "home/netwatch/rules")
+    #expect(try follow.next().cost == "rule constrained")
+    // Both judge by a new rule of the machine.
+    try machine.write("not-metered interface v0\n", to: "etc/rules")
+    #expect(try follow.next().cost == "free constrained")
+    #expect(try other.next().cost == "free")
+  }
+}

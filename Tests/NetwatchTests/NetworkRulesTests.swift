@@ -1,0 +1,161 @@
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+/// Files of rules: what their lines say, and how later ones count.
+@Suite struct NetworkRulesTests {
+  private static func read(_ files: String...) -> (rules: NetworkRules, faults: [String]) {
+    var rules = NetworkRules()
+    var faults: [String] = []
+    for (number, file) in files.enumerated() {
+      faults += rules.read(Array(file.utf8), of: "/f\(number)").map(\.description)
+    }
+    return (rules, faults)
+  }
+
+  private static func pattern(_ text: String) -> Glob { Glob(pattern: text.utf8) }
+  private static func name(_ text: String) -> Glob { Glob(name: text.utf8) }
+
+  @Test func `each statement is a line in the words of the options`() {
+    let (rules, faults) = Self.read(
+      """
+      \u{feff}# Rules of this machine.
+      metered ssid "Train"\r
+      not-metered interface usb0
+      \tmodem  ppp0   # of the car
+
+      tunnel vpn*
+      ignore docker*
+      link-local
+      probe http://example.org/generate_204
+      constrained ssid "Plane"
+      metered ssid "a\\"b\\\\c\\xff\\x00 #"
+      constrained interface a#b
+      """)
+    #expect(faults == [])
+    let odd = Glob(name: Array("a\"b\\c".utf8) + [0xff, 0] + Array(" #".utf8))
+    #expect(
+      rules.statements == [
+        .metered(true, .ssid(Self.name("Train"))), .metered(false, .interface(Self.pattern("usb0"))),
+        .modem(Self.pattern("ppp0")), .tunnel(Self.pattern("vpn*")), .ignored(Self.pattern("docker*")), .linkLocal,
+        .probe("http://example.org/generate_204"), .constrained(.ssid(Self.name("Plane"))),
+        .metered(true, .ssid(odd)), .constrained(.interface(Self.pattern("a#b"))),
+      ])
+  }
+
+  @Test(arguments: [
+    (
+      "meterd ssid x",
+      "there is no rule 'meterd'; the words are metered, not-metered, constrained, modem, tunnel, ignore, link-local, probe and no"
+    ),
+    ("metered", "metered needs ssid NAME or interface NAME after it"),
+    ("metered Train", "metered needs ssid NAME or interface NAME after it"),
+    ("metered ssid", "metered ssid needs a name or a pattern, such as metered ssid \"My phone\""),
+    ("metered ssid My phone", "metered ssid takes one name; put a name with spaces in double quotes"),
+    ("metered ssid \"\"", "the name after metered ssid needs 1 to 32 bytes"),
+    ("metered ssid \"123456789 123456789 123456789 123\"", "the name after metered ssid needs 1 to 32 bytes"),
+    ("modem \"123456789 123456\"", "the name after modem needs 1 to 15 bytes"),
+    ("modem \"a", "the second double quote is missing"),
+    ("modem \"a\"b", "there is no space after the second double quote; write \\\" for a quote within a name"),
+    ("modem a\"b\"", "a double quote can only begin a word; put the whole name in double quotes"),
+    ("modem \"a\\n\"", "within double quotes, write \\\\ for a backslash, \\\" for a quote, or \\x41 for a byte"),
+    ("modem \"\\x1\"", "\\x needs two hexadecimal digits"), ("modem \"\\x+1\"", "\\x needs two hexadecimal digits"),
+    ("link-local yes", "link-local takes no word; leave out the rest of the line"),
+    ("probe", "probe takes one URL, such as http://example.org/generate_204"),
+    ("probe example.org", "'example.org' is no URL; write one such as http://example.org/generate_204."),
+    ("no", "no needs the statement that it takes back, such as no modem ppp0"),
+    ("no modem", "modem needs a name or a pattern, such as modem wl*"),
+    (
+      "\u{1b}[2J",
+      "there is no rule '?[2J'; the words are metered, not-metered, constrained, modem, tunnel, ignore, link-local, probe and no"
+    ),
+  ])
+  func `a broken line is named with its file and number, and the others count`(_ line: String, _ sentence: String) {
+    let (rules, faults) = Self.read("modem a\n\n\(line)\nmodem b\n")
+    #expect(faults == ["/f0:3: \(sentence)"])
+    #expect(rules.statements == [.modem(Self.pattern("a")), .modem(Self.pattern("b"))])
+  }
+
+  @Test func `a later file can take an entry back`() {
+    let first = "modem ppp0\nmetered ssid \"Train\"\nmetered ssid Train\nprobe http://a.example/\nlink-local\n"
+    #expect(Self.read(first, "no modem ppp0").rules == Self.read(String(first.dropFirst("modem ppp0\n".count))).rules)
+    // A pattern that matches one name only is the same entry as the name.
+    #expect(Self.read("metered ssid \"a\"", "no metered ssid a").rules == NetworkRules())
+    #expect(Self.read("metered ssid \"a*\"", "no metered ssid a*").rules == Self.read("metered ssid \"a*\"").rules)
+    #expect(Self.read("probe http://a.example/", "no probe").rules == NetworkRules())
+    #expect(Self.read("probe http://a.example/", "no probe http://b.example/").rules.probe == "http://a.example/")
+    #expect(Self.read("link-local", "no link-local").rules == NetworkRules())
+    // What is not there, and what comes later.
+    #expect(Self.read("no modem a\nmodem a").rules == Self.read("modem a").rules)
+    #expect(Self.read("no modem a").faults == [])
+  }
+
+  // MARK: What they do
+
+  private static func kernel(_ rules: String, _ configuration: MonitorConfiguration = .withInterfaces) -> ScriptedKernel
+  {
+    var kernel = ScriptedKernel(configuration, rules: read(rules).rules)
+    kernel.facts = [
+      .loopback, .link(2, "wlan0", device: DeviceTraits(isWireless: true)),
+      .wireless(index: 2, WirelessLink(mode: .station, ssid: SSID("Train 7".utf8))), .address(2, .ip("10.1.0.1")),
+      .link(3, "ppp0", .unknown, kind: "ppp", hardwareType: 512), .address(3, .ip("10.2.0.1")),
+    ]
+    kernel.answers[.ipv4] = .via(2, .ip("10.1.0.2"), from: .ip("10.1.0.1"))
+    kernel.start()
+    return kernel
+  }
+
+  @Test(
+    arguments: [
+      ("metered ssid Train*", .rule), ("metered ssid \"Train 7\"", .rule), ("metered ssid \"Train*\"", nil),
+      ("metered interface wlan0", .rule), ("metered interface Train*", nil), ("metered ssid wlan0", nil),
+      ("metered ssid Train*\nnot-metered ssid \"Train 7\"", nil),
+      ("not-metered ssid \"Train 7\"\nmetered ssid Train*", .rule),
+      ("metered ssid Train*\nno metered ssid Train*", nil),
+    ] as [(String, Expense?)])
+  func `a network costs money if the last rule about it says so`(_ rules: String, _ expense: Expense?) {
+    let kernel = Self.kernel(rules)
+    #expect(kernel.published.last?.expense == expense)
+    #expect(kernel.published.last?.isExpensive == (expense != nil))
+    #expect(kernel.published.last?.isConstrained == false)
+  }
+
+  @Test func `a path is constrained if a rule says so`() {
+    #expect(Self.kernel("constrained ssid Train*").published.last?.isConstrained == true)
+    #expect(Self.kernel("constrained interface wlan0").published.last?.isConstrained == true)
+    let kernel = Self.kernel("constrained interface ppp0")
+    #expect(kernel.published.last?.isConstrained == false)
+    #expect(kernel.published.last?.interfaces.map(\.isConstrained) == [false, false, true])
+  }
+
+  @Test func `new rules count at once, and old ones no longer`() {
+    var kernel = Self.kernel("")
+    #expect(kernel.story == ["wifi initial wlan0"])
+    func rule(_ text: String) { kernel.handle(.ruled(Self.read(text).rules)) }
+    rule("metered ssid Train*")
+    #expect(kernel.published.last?.expense == .rule)
+    #expect(kernel.story.last == "wifi rules_changed wlan0")
+    // The kernel's route is over a link that does not exist any more.
+    rule("ignore wlan0")
+    #expect(kernel.published.last?.isReachable == false)
+    rule("modem ppp0\nlink-local")
+    #expect(kernel.published.last?.expense == nil)
+    #expect(kernel.published.last?.interfaces.map(\.medium) == [.other, .wifi, .wwan])
+    rule("")
+    #expect(kernel.published.last?.interfaces.map(\.medium) == [.other, .wifi, .other])
+    let count = kernel.published.count
+    // What a verdict does not depend on is no news.
+    rule("probe http://example.org/")
+    rule("")
+    #expect(kernel.published.count == count)
+  }
+
+  @Test func `what an option or a program says counts more than the machine's rules`() {
+    var configuration = MonitorConfiguration()
+    configuration.isExpensive = { _, network in network?.text == "Train 7" ? false : nil }
+    #expect(Self.kernel("metered ssid Train*", configuration).published.last?.expense == nil)
+    configuration = MonitorConfiguration()
+    configuration.rules = Self.read("not-metered interface wlan0").rules
+    #expect(Self.kernel("metered ssid Train*", configuration).published.last?.expense == nil)
+  }
+}
