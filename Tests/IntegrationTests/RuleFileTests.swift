@@ -87,7 +87,7 @@ import Testing
     let follows = [try machine.follow(), try machine.follow(isUser: false)]
     let library = try machine.startLibrary()
     for follow in follows { #expect(try follow.next().cost == "free") }
-    #expect(try library.nextLine() == "wifi virtual v0 - false")
+    #expect(try library.nextLine() == "wifi virtual v0 - 0")
     // A file that is changed in several steps may be read after each.
     func expect(_ cost: String, _ path: String, at place: SourceLocation = #_sourceLocation) throws {
       for follow in follows {
@@ -100,24 +100,24 @@ import Testing
       while try library.nextLine(at: place) != path {}
     }
     try machine.write("metered interface v0\n", to: "etc/rules")
-    try expect("rule", "wifi virtual v0 rule false")
+    try expect("rule", "wifi virtual v0 rule 0")
     // In place of the old file, as editors write.
     try machine.write("metered interface v*\nconstrained interface \"v0\"\n", to: "etc/new")
     try machine.rename("etc/new", to: "etc/rules")
-    try expect("rule constrained", "wifi virtual v0 rule true")
+    try expect("rule constrained", "wifi virtual v0 rule 1")
     // A folder that was not there, and a link in it to a file elsewhere.
     try machine.write("no constrained interface \"v0\"\n", to: "etc/rules.d/10-first")
-    try expect("rule", "wifi virtual v0 rule false")
+    try expect("rule", "wifi virtual v0 rule 0")
     try machine.write("", to: "elsewhere")
     try machine.link("etc/rules.d/20-link", to: "elsewhere")
     try machine.write("not-metered interface v0\n", to: "etc/rules.d/15-second")
-    try expect("free", "wifi virtual v0 - false")
+    try expect("free", "wifi virtual v0 - 0")
     try machine.write("metered interface v0\n", to: "elsewhere")
-    try expect("rule", "wifi virtual v0 rule false")
+    try expect("rule", "wifi virtual v0 rule 0")
     try machine.remove("etc/rules.d")
-    try expect("rule constrained", "wifi virtual v0 rule true")
+    try expect("rule constrained", "wifi virtual v0 rule 1")
     try machine.remove("etc/rules")
-    try expect("free", "wifi virtual v0 - false")
+    try expect("free", "wifi virtual v0 - 0")
   }
 
   @Test func `later files and options win`() throws {

@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `rules`, `targets TARGET…`, `silent-server`,
+/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `rules`, `verdicts`, `targets TARGET…`, `silent-server`,
 /// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
 /// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK
 /// SECONDS`, `reach`, `messages`.
@@ -19,7 +19,8 @@ enum NetwatchProbe {
     case "delays": try Delays.run()
     case "traffic": try await Traffic.run()
     case "library": try await Library.run()
-    case "rules": try Rules.run()
+    case "rules": try Rules.follow()
+    case "verdicts": try Rules.answer()
     case "targets": try await Targets.run(Array(arguments.dropFirst()))
     case "silent-server": try SilentServer.run()
     case "slow-server": try SlowServer.run()

@@ -1,23 +1,39 @@
 import Netwatch
+import NetwatchEventLoop
 import NetwatchNetlink
 
-/// The library with the files of rules. Each path prints a line; each line of stdin starts another monitor, and its end ends this.
+/// The library with the files of rules.
 enum Rules {
-  static func run() throws {
-    while let monitor = try? start() {
-      let subscription = monitor.onChangeImmediately { path in
-        say(
-          "\(path.status.rawValue) \(path.medium?.rawValue ?? "-") \(path.interfaceName ?? "-") "
-            + "\(path.expense?.rawValue ?? "-") \(path.isConstrained)")
-      }
-      guard readLine() != nil else { return }
-      subscription.cancel()
+  /// Prints each path, and what is wrong with the files, until the end of stdin.
+  static func follow() throws {
+    let monitor = try start { say($0) }
+    let subscription = monitor.onChangeImmediately { say(words(about: $0)) }
+    while readLine() != nil {}
+    subscription.cancel()
+  }
+
+  /// Starts a monitor for each line of stdin, and prints its path.
+  static func answer() throws {
+    while readLine() != nil {
+      let isFaulty = Lock(false)
+      let monitor = try start { _ in isFaulty.withLock { $0 = true } }
+      let path = monitor.currentPath
+      // The number that AFNetworking has for the status, as in C.
+      let number = path.status == .unknown ? -1 : path.status == .notReachable ? 0 : path.status == .wwan ? 1 : 2
+      say(
+        "\(number) \(words(about: path).split(separator: " ").dropFirst().joined(separator: " ")) \(isFaulty.withLock { $0 } ? "fault" : "-")"
+      )
     }
   }
 
-  private static func start() throws -> NetworkMonitor {
+  private static func words(about path: NetworkPath) -> String {
+    "\(path.status.rawValue) \(path.medium?.rawValue ?? "-") \(path.interfaceName ?? "-") \(path.expense?.rawValue ?? "-") "
+      + (path.isReachable ? path.isConstrained ? "1" : "0" : "-")
+  }
+
+  private static func start(_ report: @escaping @Sendable (String) -> Void) throws -> NetworkMonitor {
     var configuration = MonitorConfiguration()
-    configuration.machineRules = .followed { say($0) }
+    configuration.machineRules = .followed(report: report)
     return try NetworkMonitor.start(configuration)
   }
 }

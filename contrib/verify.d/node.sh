@@ -1,8 +1,7 @@
 # Tries the Node.js package with Debian's Node.js, and with another one if that is installed.
 # Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
 #
-# The package sees a cable pulled and put back. Debian's packages that are missing are unpacked into a folder and not installed,
-# because they could replace another Node.js.
+# The package sees a cable pulled and put back.
 . "$top/contrib/bindings/world.sh"
 
 if [ "$is_inside" = yes ]; then
@@ -24,44 +23,7 @@ fi
 
 need_packages gcc libc6-dev pkg-config libuv1-dev iproute2 util-linux coreutils
 find_library "$@"
-unpacked=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/nodejs
-libraries=$unpacked/usr/lib/$(gcc -print-multiarch)
-
-# The version of Debian's own nodejs, whose names have "dfsg" in them, or nothing. awk reads to the end: apt-cache would otherwise
-# end by SIGPIPE now and then, and this script with it.
-debian_version() { apt-cache madison nodejs 2>/dev/null | awk -F ' *[|] *' '/dfsg/ && !found++ { print $2 }'; }
-
-# Unpacks Debian's Node.js with its libraries and headers: unpack VERSION
-unpack() {
-  [ "$(cat "$unpacked/version" 2>/dev/null)" = "$1" ] && [ -d "$unpacked/usr/share/nodejs/typescript" ] && return 0
-  say "Unpacking Debian's Node.js $1"
-  rm -rf "$unpacked"
-  mkdir -p "$unpacked"
-  (
-    cd "$unpacked"
-    apt-get install -s --no-install-recommends --allow-downgrades "nodejs=$1" libnode-dev node-typescript |
-      sed -n 's/^Inst \([^ ]*\) .*(\([^ ]*\) .*/\1=\2/p' | xargs apt-get download -qq -o APT::Sandbox::User="$(id -un)"
-    for package in *.deb; do dpkg-deb -x "$package" .; done
-    rm -f ./*.deb
-  ) >&2
-  echo "$1" >"$unpacked/version"
-}
-
-# The nodes to try, each with its folder of shared data.
-nodes=()
-installed=$(dpkg-query -W -f '${Version}' nodejs 2>/dev/null || true)
-version=$(debian_version)
-if [ -n "$version" ] && [ "$version" != "$installed" ]; then
-  unpack "$version"
-  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libraries" "$unpacked/usr/bin/node" >"$work/node"
-  chmod 755 "$work/node"
-  nodes+=("$work/node $unpacked/usr/share")
-  export NODE_HEADERS=$unpacked/usr/include/node
-else
-  need_packages nodejs libnode-dev node-typescript
-  installed=$(dpkg-query -W -f '${Version}' nodejs)
-fi
-[ -z "$installed" ] || nodes+=("/usr/bin/node ")
+. "$top/contrib/bindings/node/nodes.sh"
 
 short() { [ "$(wc -l <"$1")" -le 200 ] || { wc -l "$1" && false; }; }
 builds() { "$top/contrib/bindings/node/build" "$library" >"$work/folder"; }

@@ -1,0 +1,40 @@
+# Shared by the checks that run Node.js; to be sourced after contrib/common.sh, with a folder $work. Sets `nodes`: the programs to
+# try, each with its folder of shared data.
+# Debian's packages that are missing are unpacked into a folder and not installed, because they could replace another Node.js.
+unpacked=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/nodejs
+libraries=$unpacked/usr/lib/$(gcc -print-multiarch)
+
+# The version of Debian's own nodejs, whose names have "dfsg" in them, or nothing. awk reads to the end: apt-cache would otherwise
+# end by SIGPIPE now and then, and this script with it.
+debian_version() { apt-cache madison nodejs 2>/dev/null | awk -F ' *[|] *' '/dfsg/ && !found++ { print $2 }'; }
+
+# Unpacks Debian's Node.js with its libraries and headers: unpack VERSION
+unpack() {
+  [ "$(cat "$unpacked/version" 2>/dev/null)" = "$1" ] && [ -d "$unpacked/usr/share/nodejs/typescript" ] && return 0
+  say "Unpacking Debian's Node.js $1"
+  rm -rf "$unpacked"
+  mkdir -p "$unpacked"
+  (
+    cd "$unpacked"
+    apt-get install -s --no-install-recommends --allow-downgrades "nodejs=$1" libnode-dev node-typescript |
+      sed -n 's/^Inst \([^ ]*\) .*(\([^ ]*\) .*/\1=\2/p' | xargs apt-get download -qq -o APT::Sandbox::User="$(id -un)"
+    for package in *.deb; do dpkg-deb -x "$package" .; done
+    rm -f ./*.deb
+  ) >&2
+  echo "$1" >"$unpacked/version"
+}
+
+nodes=()
+installed=$(dpkg-query -W -f '${Version}' nodejs 2>/dev/null || true)
+version=$(debian_version)
+if [ -n "$version" ] && [ "$version" != "$installed" ]; then
+  unpack "$version"
+  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s "$@"\n' "$libraries" "$unpacked/usr/bin/node" >"$work/node"
+  chmod 755 "$work/node"
+  nodes+=("$work/node $unpacked/usr/share")
+  export NODE_HEADERS=$unpacked/usr/include/node
+else
+  need_packages nodejs libnode-dev node-typescript
+  installed=$(dpkg-query -W -f '${Version}' nodejs)
+fi
+[ -z "$installed" ] || nodes+=("/usr/bin/node ")
