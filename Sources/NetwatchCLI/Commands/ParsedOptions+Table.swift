@@ -428,7 +428,9 @@ extension ParsedOptions {
         """
     ) { $0.recordingPath = $1 }
     .suggesting(.files)
-    .manual("A recording does not contain activity, probes and stages. See SECURITY CONSIDERATIONS.")
+    .manual(
+      "A recording does not contain activity, probes and stages, and files of rules do not count. See SECURITY CONSIDERATIONS."
+    )
     Option.flag(
       "--log", of: [.follow, .serve],
       help: """
