@@ -158,6 +158,10 @@ extension ParsedOptions {
     .help(in: .status, text: "With --check, require this condition: \(conditionHelp)")
     .help(in: .wait, text: "Wait for this condition: \(conditionHelp)")
     .standard("reachable").repeating().suggesting(.words { Condition.suggestions })
+    .manual(
+      """
+      Each condition except not-reachable and stage= needs the network to be reachable. unmetered: the interface that carries       the traffic is known, and nothing shows that it may cost money. medium= and wired: this kind of interface carries it,       beneath any VPN. vpn and not-vpn: it goes through a tunnel, or through none. internet: the server of --probe has       answered as it should, and not a login page. network= takes what --network-id prints.
+      """)
     shared([WatchOptions.interfacesOption])
     Option.flag(
       "--check", of: [.status],
@@ -167,6 +171,7 @@ extension ParsedOptions {
     Option.flag(
       "-q", "--quiet", of: [.status, .wait], help: "With --check or wait, print nothing; only set the exit status."
     ) { $0.isQuiet = $1 }
+    .manual("Errors are still named, and so is a broken line in a file of rules.")
     .help(in: .status, text: "With --check, print nothing; only set the exit status.")
     .help(in: .wait, text: "Print nothing; only set the exit status.")
     .under("State")
@@ -387,7 +392,7 @@ extension ParsedOptions {
       in: .serve,
       text: """
         Run this shell command for each line. The command gets the line on its standard input, and the state in \
-        NETWATCH_STATUS and other variables; 'netwatch --help-all' lists them.
+        NETWATCH_STATUS and other variables, which netwatch-serve(8) lists.
         """
     )
     .manual(

@@ -76,6 +76,7 @@ package struct WatchOptions {
         """
     ) { $0.rules.ignored.append($1) }
     .repeating().suggesting(.interfaces)
+    .manual("Docker names its bridges docker0 and br-*. To say it once for all commands, see netwatch-rules(5).")
     Option.text(
       "--wwan", value: "glob", of: places,
       help: "Treat interfaces that match this pattern, such as 'ppp*', as cellular modems. May be repeated."
@@ -86,7 +87,7 @@ package struct WatchOptions {
       help: "Treat interfaces that match this pattern, such as 'ppp0' of a VPN by pppd, as tunnels. May be repeated."
     ) { $0.rules.tunnels.append($1) }
     .repeating().suggesting(.interfaces)
-    .manual("Without this option, such an interface looks like a DSL line.")
+    .manual("Without this option or a rule, such an interface looks like a DSL line.")
     Option.text(
       "--expensive", value: "glob", of: places,
       help: """
@@ -99,7 +100,8 @@ package struct WatchOptions {
       """
       Without this option, these are expensive: modems and Bluetooth; phones and modems on USB; a WiFi network whose \
       access point sends Microsoft's network cost element or Apple's element of a hotspot, or whose DHCP server has \
-      sent ANDROID_METERED in a lease that you may read. netwatch explain says why.
+      sent ANDROID_METERED in a lease that you may read. netwatch explain says why. To say it once for all commands, see \
+      netwatch-rules(5), where expensive is called metered.
       """)
     Option.text(
       "--not-expensive", value: "glob", of: places,

@@ -22,8 +22,6 @@ typedef struct {
   int is_watched, is_forgotten;
 } monitor;
 
-/* MARK: Closing */
-
 static void closed(uv_handle_t *poll) {
   monitor *self = poll->data;
   self->is_watched = 0;
@@ -154,23 +152,20 @@ static napi_value close_function(napi_env env, napi_callback_info info) {
   return self ? close_monitor(self), NULL : NULL;
 }
 
-static napi_value line(napi_env env, napi_callback_info info) {
-  monitor *self = receiver(env, info, NULL);
-  return self ? text(env, netwatch_line(self->handle)) : NULL;
-}
-
-static napi_value rules_fault(napi_env env, napi_callback_info info) {
-  monitor *self = receiver(env, info, NULL);
-  return self ? text(env, netwatch_get(self->handle, "rules_fault")) : NULL;
-}
+#define RETURNS_TEXT(name, value) \
+  static napi_value name(napi_env env, napi_callback_info info) { \
+    monitor *self = receiver(env, info, NULL); \
+    return self ? text(env, value) : NULL; \
+  }
+RETURNS_TEXT(line, netwatch_line(self->handle))
+RETURNS_TEXT(rules_fault, netwatch_get(self->handle, "rules_fault"))
 
 /* refer(monitor, isWanted): whether the process keeps running while the monitor is open */
 static napi_value refer(napi_env env, napi_callback_info info) {
   napi_value argument;
   bool is_wanted = true;
   monitor *self = receiver(env, info, &argument);
-  if (!self || napi_get_value_bool(env, argument, &is_wanted) != napi_ok) return NULL;
-  (is_wanted ? uv_ref : uv_unref)((uv_handle_t *)&self->poll);
+  if (self && napi_get_value_bool(env, argument, &is_wanted) == napi_ok) (is_wanted ? uv_ref : uv_unref)((uv_handle_t *)&self->poll);
   return NULL;
 }
 
@@ -195,11 +190,10 @@ static napi_value end(napi_env env, napi_callback_info info) {
 }
 
 NAPI_MODULE_INIT() {
+#define METHOD(name, function) {name, 0, function, 0, 0, 0, napi_enumerable, 0}
   const napi_property_descriptor properties[] = {
-      {"open", 0, open_monitor, 0, 0, 0, napi_enumerable, 0}, {"close", 0, close_function, 0, 0, 0, napi_enumerable, 0},
-      {"line", 0, line, 0, 0, 0, napi_enumerable, 0},
-      {"rulesFault", 0, rules_fault, 0, 0, 0, napi_enumerable, 0}, {"refer", 0, refer, 0, 0, 0, napi_enumerable, 0},
-      {"begin", 0, begin, 0, 0, 0, napi_enumerable, 0},       {"end", 0, end, 0, 0, 0, napi_enumerable, 0},
+      METHOD("open", open_monitor), METHOD("close", close_function), METHOD("line", line), METHOD("rulesFault", rules_fault),
+      METHOD("refer", refer), METHOD("begin", begin), METHOD("end", end),
       {"version", 0, 0, 0, 0, text(env, netwatch_version()), napi_enumerable, 0}};
   napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties);
   return exports;
