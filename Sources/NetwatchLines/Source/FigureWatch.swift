@@ -56,6 +56,9 @@ final class FigureWatch {
   /// Passes on a change of links without a change of the path.
   func linksChanged(_ path: NetworkPath, at moment: Moment) { stages?.linksChanged(path, at: moment) }
 
+  /// Has the kernel report changes of the configuration of name servers.
+  func watchFiles() { stages?.watchConfiguration() }
+
   /// Notes that a probe of the internet begins.
   func probeBegins() { stages?.probeBegins() }
 

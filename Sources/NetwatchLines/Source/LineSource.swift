@@ -107,12 +107,19 @@ package final class LineSource {
       watchAlone()
     }
     if let failure { throw failure }
-    if !isFinished, let files = options.rules, options.player == nil {
-      files.follow(on: loop) { [unowned self] in useNewRules(files.rules) }
-    }
+    if !isFinished { watchFiles() }
     guard options.tellsFirstAtOnce, number == 0 else { return }
     number += 1
     tell(.unresolved(sequence: number))
+  }
+
+  /// Has the kernel report changes of files. A source that has told its only record does without, because taking that back takes up
+  /// to 20 milliseconds.
+  private func watchFiles() {
+    link?.waitForService()
+    figures?.watchFiles()
+    guard let files = options.rules, options.player == nil else { return }
+    files.follow(on: loop) { [unowned self] in useNewRules(files.rules) }
   }
 
   // MARK: Rules
@@ -133,6 +140,7 @@ package final class LineSource {
       link = nil
       connect()
       link?.requests = requests
+      link?.waitForService()
       if link?.isConnected != true, old.isConnected { loseService() }
     }
     reachability?.use(rules)
@@ -357,7 +365,7 @@ package final class LineSource {
       link.wantsQuality = options.tellsQuality
     }
     self.link = link
-    link.start()
+    link.connect()
   }
 
   private func receive(_ record: EventRecord) {

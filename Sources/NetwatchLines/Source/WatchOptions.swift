@@ -111,6 +111,7 @@ package struct WatchOptions {
         """
     ) { $0.rules.notExpensive.append($1) }
     .repeating().suggesting(.interfaces)
+    .manual("In netwatch-rules(5), this is not-metered.")
     Option.flag(
       "--link-local", of: places,
       help: "Let an IPv4 address in 169.254/16 be the source of traffic, as behind a router that translates it."

@@ -64,7 +64,10 @@ final class StageWatch {
       handle(.neighboursWereRead, at: moment)
       setNudgeTimer()
     }
-    // DHCP may configure other servers after the path is known.
+  }
+
+  /// Has the kernel report changes of the configuration: DHCP may configure other servers after the path is known.
+  func watchConfiguration() {
     watchRetry = Retry(on: loop) { [unowned self] in
       configurationWatch = try? PathWatch(of: [NameServers.files.resolvConf, NameServers.files.resolved], on: loop) {
         [unowned self] in configurationChanged()
@@ -72,6 +75,8 @@ final class StageWatch {
       return configurationWatch != nil
     }
     watchRetry?.begin()
+    // It may have changed before it was watched.
+    if path != nil { configurationChanged() }
   }
 
   private func configurationChanged() {

@@ -97,6 +97,15 @@ package final class ServiceLink {
     connect()
   }
 
+  /// Waits for a service from now on, if there is no connection. A program that ends before it calls this has not asked the kernel to
+  /// report the service: taking that back takes up to 20 milliseconds (the kernel waits for its readers, fsnotify_destroy_group).
+  package func waitForService() {
+    isWaiting = true
+    guard !isConnected else { return }
+    watchAddresses()
+    connect()
+  }
+
   /// If the kernel cannot report services that start later, this is tried again with the next attempt to connect.
   private func watchAddresses() {
     guard watch == nil else { return }
@@ -120,7 +129,7 @@ package final class ServiceLink {
   }
 
   /// Connects to the first service that answers.
-  func connect() {
+  package func connect() {
     guard !isConnected else { return }
     retry?.stop()
     isBusy = false
