@@ -61,9 +61,10 @@ package final class PathWatch {
     }
     retry = Retry(on: loop) { [unowned self] in
       watchAll()
-      // A change may have been missed.
-      if !lacksRoom { self.changed() }
-      return !lacksRoom
+      // A change may have been missed. Whoever is told may release this watch.
+      let isDone = !lacksRoom
+      if isDone { self.changed() }
+      return isDone
     }
     watchAll()
     if lacksRoom { retry?.beginLater() }
@@ -100,7 +101,8 @@ package final class PathWatch {
     // The kernel has lost events.
     if watch < 0 { return true }
     guard let names = names[watch] else { return false }
-    return wholeFolders.contains(watch) || names.contains(name) || mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0
+    return wholeFolders.contains(watch) || names.contains(name)
+      || mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0
   }
 
   private func watchAll() {

@@ -31,4 +31,10 @@ struct ReachabilityExamples {
     configuration.ignoresInterface = { $0.hasPrefix("docker") }
     return try NetworkMonitor.start(configuration)
   }
+
+  func startByTheRules() throws -> NetworkMonitor {
+    var configuration = MonitorConfiguration()
+    configuration.machineRules = .followed { sentence in print(sentence) }
+    return try NetworkMonitor.start(configuration)
+  }
 }

@@ -183,15 +183,67 @@ import Testing
       ])
     machine.setMode(0o644, of: "etc/rules")
     #expect(try machine.cost().cost == "rule")
+    // Whoever runs notices that it is trusted no more, and that it is again.
+    let follow = try machine.follow()
+    #expect(try follow.next().cost == "rule")
+    for (mode, cost) in [(0o777, "free"), (0o755, "rule")] as [(mode_t, String)] {
+      machine.setMode(mode, of: "etc")
+      #expect(try follow.next().cost == cost)
+    }
     // A pipe that nobody writes to, and a file without an end.
     try machine.remove("etc/rules")
     #expect(unsafe mkfifo(machine.path("etc/rules"), 0o644) == 0)
     (cost, error) = try machine.cost()
     #expect(error == ["netwatch: /etc/netwatch/rules: it is not a file; no rule of it counts"])
     try machine.remove("etc/rules")
-    try machine.write(String(repeating: "# long\n", count: 160_000), to: "etc/rules")
+    try machine.write(String(repeating: "# long\n", count: 10_000), to: "etc/rules")
     (cost, error) = try machine.cost()
-    #expect(error == ["netwatch: /etc/netwatch/rules: it is too long; no rule of it counts"])
+    #expect(error == ["netwatch: /etc/netwatch/rules: it is longer than 64 KiB; no rule of it counts"])
+  }
+
+  @Test func `a folder that others can write to is no matter where there are no rules`() throws {
+    let machine = try Machine()
+    try machine.remove("home/netwatch")
+    machine.setMode(0o777, of: "home")
+    let (cost, error) = try machine.cost()
+    #expect(cost == "free")
+    #expect(error == [])
+    try machine.write("metered interface v0\n", to: "home/netwatch/rules")
+    #expect(try machine.cost().error.count == 1)
+  }
+
+  @Test func `traffic is told on, by whoever tells it`() throws {
+    let machine = try Machine()
+    let service = try machine.start("serve", isUser: false)
+    let path = machine.path("run/netwatch/netwatch.sock")
+    _ = try eventually(try? ServiceClient(path).next().event) { $0 != nil }
+    let follow = try machine.follow("--traffic", "--traffic-interval", "0.1")
+    func waitForTraffic() throws {
+      var count = 0
+      while count < 3 { if try follow.next().event == "traffic" { count += 1 } }
+    }
+    try waitForTraffic()
+    try machine.write("metered interface v0\n", to: "home/netwatch/rules")
+    while try follow.next().cost != "rule" {}
+    try waitForTraffic()
+    try machine.remove("home/netwatch/rules")
+    while try follow.next().cost != "free" {}
+    try waitForTraffic()
+    withExtendedLifetime(service) {}
+  }
+
+  @Test func `a line that waits for a probe comes when the rule that asks for it goes`() throws {
+    let networks = try TwoNetworks()
+    let server = try AnswerServer(in: networks.far, answering: "hang")
+    let machine = try Machine(in: networks.near)
+    try machine.write("probe \(AnswerServer.url)\n", to: "etc/rules")
+    let status = try machine.start("status", "--json", "--probe-timeout", "600")
+    try server.nextRequest()
+    try machine.write("", to: "etc/rules")
+    let line = try Line(#require(try status.nextLine()))
+    #expect(line.internet == nil)
+    #expect(line.summary == "wifi initial v0")
+    #expect(try status.wait() == .exited(0))
   }
 
   @Test func `a probe that a rule asks for is made as if an option did`() throws {
@@ -242,7 +294,9 @@ import Testing
     try machine.remove("home/netwatch/rules")
     #expect(try follow.next().cost == "rule")
     try machine.write("constrained interface v0\n", to: "home/netwatch/rules")
-    #expect(try follow.next().cost == "rule constrained")
+    let line = try follow.next()
+    #expect(line.cost == "rule constrained")
+    #expect(line.reason == "rules_changed")
     // Both judge by a new rule of the machine.
     try machine.write("not-metered interface v0\n", to: "etc/rules")
     #expect(try follow.next().cost == "free constrained")

@@ -138,6 +138,7 @@ import Testing
     // The kernel's route is over a link that does not exist any more.
     rule("ignore wlan0")
     #expect(kernel.published.last?.isReachable == false)
+    #expect(kernel.published.last?.reason == .rulesChanged)
     rule("modem ppp0\nlink-local")
     #expect(kernel.published.last?.expense == nil)
     #expect(kernel.published.last?.interfaces.map(\.medium) == [.other, .wifi, .wwan])
@@ -148,6 +149,62 @@ import Testing
     rule("probe http://example.org/")
     rule("")
     #expect(kernel.published.count == count)
+  }
+
+  /// A bridge, and a VLAN on a phone that shares its connection.
+  private static func stacks(_ rules: String = "") -> ScriptedKernel {
+    var kernel = ScriptedKernel(rules: read(rules).rules)
+    kernel.facts = [
+      .loopback, .link(2, "eth0", master: 4), .link(3, "usb0", device: DeviceTraits(isTether: true)),
+      .link(4, "br0", kind: "bridge"), .address(4, .ip("10.1.0.1")), .link(5, "usb0.7", kind: "vlan", lower: 3),
+      .address(5, .ip("10.2.0.1")),
+    ]
+    kernel.answers[.ipv4] = .via(4, .ip("10.1.0.2"), from: .ip("10.1.0.1"))
+    kernel.start()
+    return kernel
+  }
+
+  @Test func `a new rule about a link that stands on others counts at once`() {
+    var kernel = Self.stacks()
+    for (rules, cost) in [
+      ("metered interface br0", LinkCost(.rule)), ("constrained interface br0", LinkCost(isConstrained: true)),
+      ("constrained interface eth0", LinkCost(isConstrained: true)), ("metered interface eth0", LinkCost(.rule)),
+      ("metered interface eth0\nnot-metered interface br0", LinkCost()), ("metered interface *", LinkCost(.rule)),
+      ("", LinkCost()),
+    ] {
+      kernel.handle(.ruled(Self.read(rules).rules))
+      #expect(kernel.published.last?.verdict.cost == cost, "\(rules)")
+    }
+  }
+
+  @Test func `a link that is no longer ignored carries again what stands on it`() {
+    var kernel = Self.stacks("ignore usb0")
+    kernel.answers[.ipv4] = .via(5, .ip("10.2.0.2"), from: .ip("10.2.0.1"))
+    kernel.tell(.routing(.ipv4, isRemoval: false))
+    #expect(kernel.published.last?.isReachable == false || kernel.published.last?.medium == .virtual)
+    kernel.handle(.ruled(NetworkRules()))
+    #expect(kernel.published.last?.medium == .wired)
+    #expect(kernel.published.last?.expense == .usb)
+    #expect(kernel.published.last?.reason == .rulesChanged)
+  }
+
+  @Test(arguments: [
+    ("metered interface wg0", LinkCost(.rule)), ("constrained interface wg0", LinkCost(isConstrained: true)),
+    ("metered interface eth0", LinkCost(.rule)), ("metered interface eth0\nnot-metered interface wg0", LinkCost()),
+  ])
+  func `a rule about a tunnel counts, whatever carries it`(_ rules: String, _ cost: LinkCost) {
+    var configuration = MonitorConfiguration()
+    configuration.rules = Self.read(rules).rules
+    var kernel = ScriptedKernel.wgQuick(configuration)
+    kernel.start()
+    #expect(kernel.published.last?.vpn?.interfaceName == "wg0")
+    #expect(kernel.published.last?.verdict.cost == cost)
+  }
+
+  @Test func `a pattern without an end is soon refused`() {
+    let (rules, faults) = Self.read("ignore " + String(repeating: "[", count: 60_000))
+    #expect(rules == NetworkRules())
+    #expect(faults == ["/f0:1: the pattern after ignore is longer than 255 bytes"])
   }
 
   @Test func `what an option or a program says counts more than the machine's rules`() {

@@ -107,12 +107,20 @@ extension NetworkRules {
     guard words.count == 1 else {
       throw PlainError("\(keyword) takes one name; put a name with spaces in double quotes")
     }
-    guard word.isQuoted else { return Glob(pattern: word.bytes) }
+    guard word.isQuoted else {
+      guard word.bytes.count <= longestPattern else {
+        throw PlainError("the pattern after \(keyword) is longer than \(longestPattern) bytes")
+      }
+      return Glob(pattern: word.bytes)
+    }
     guard 1...longest ~= word.bytes.count else {
       throw PlainError("the name after \(keyword) needs 1 to \(longest) bytes")
     }
     return Glob(name: word.bytes)
   }
+
+  /// No name is as long.
+  private static let longestPattern = 255
 
   // MARK: Words
 

@@ -100,9 +100,11 @@ package struct NetworkSnapshot: Sendable {
     var delta = SnapshotDelta()
     delta.routing = .both
     delta.isVisible = interfaces.contains { !$0.isListed || $0.addresses.contains { !$0.isListed } }
-    guard delta.isVisible else { return delta }
-    interfaces.removeAll { !$0.isListed }
+    let isSomethingGone = delta.isVisible
+    if isSomethingGone { interfaces.removeAll { !$0.isListed } }
+    // Also where nothing is gone: new rules may be about a link that stands on others, or about one below it.
     carryAllMedia(&delta)
+    guard isSomethingGone else { return delta }
     interfaces.update { interface in interface.addresses.removeAll { !$0.isListed } }
     chooseStandIns()
     return delta

@@ -98,7 +98,11 @@ package struct PathEvaluator: Sendable {
     case .link(let index): complete(&evaluation.verdict, over: index)
     case .unknown(let isCellular, _): complete(&evaluation.verdict, over: way, isCellular: isCellular)
     }
-    for (_, _, carrier) in carriers { evaluation.verdict.cost.add(cost(carrier)) }
+    for (_, way, carrier) in carriers {
+      // What the user says about the tunnel of the route counts more than what carries the tunnel.
+      let cost = cost(carrier)
+      evaluation.verdict.cost.add(snapshot.interface(way.interfaceIndex)?.asUserSays(cost) ?? cost)
+    }
     let tunnels = carriers.filter { $0.carrier != .link($0.way.interfaceIndex) && isTunnel($0.way.interfaceIndex) }
     if let (_, way, carrier) = tunnels.first, let tunnel = snapshot.tunnel(beneath: way.interfaceIndex) {
       evaluation.verdict.vpn = VPN(

@@ -626,6 +626,7 @@ package struct ReachabilityMachine: Sendable {
   ) -> ReachabilityReason {
     let new = evaluation.verdict
     guard let old = published?.verdict else { return new.isReachable ? .initial : evaluation.failure }
+    if cause == .rulesChanged { return .rulesChanged }
     guard new.isReachable else { return evaluator.lossReason(published: old, evaluation) }
     if let cause { return cause }
     if !old.isReachable { return .routeUp }

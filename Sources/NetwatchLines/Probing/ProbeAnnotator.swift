@@ -56,7 +56,9 @@ package final class ProbeAnnotator {
   }
 
   /// Whether a line waits for its result.
-  package var isHolding: Bool { holds && last != nil }
+  package var isHolding: Bool { heldRecord != nil }
+  /// The record that waits for its result; nil if none does.
+  var heldRecord: EventRecord? { holds ? last : nil }
 
   /// Stops the probes.
   package func stop() {
@@ -117,9 +119,9 @@ package final class ProbeAnnotator {
   }
 
   private func release() {
-    guard isHolding, let last else { return }
+    guard let record = heldRecord else { return }
     holds = false
-    handOn(last)
+    handOn(record)
   }
 
   private func handOn(_ record: EventRecord) {

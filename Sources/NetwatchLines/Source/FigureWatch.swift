@@ -56,6 +56,9 @@ final class FigureWatch {
   /// Passes on a change of links without a change of the path.
   func linksChanged(_ path: NetworkPath, at moment: Moment) { stages?.linksChanged(path, at: moment) }
 
+  /// Probes with another name from now on; nil if the probe needs no address.
+  func probe(_ host: HostName?) { stages?.host = host }
+
   /// Has the kernel report changes of the configuration of name servers.
   func watchFiles() { stages?.watchConfiguration() }
 

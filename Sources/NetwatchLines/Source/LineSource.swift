@@ -17,6 +17,8 @@ package final class LineSource {
   private let tell: (EventRecord) -> Void
   private(set) var reachability: NetlinkReachability?
   private var probes: ProbeAnnotator?
+  /// Whether what is published now is so because of new rules.
+  private var hasNewRules = false
   /// The URL of the probe that a rule has asked for; nil if none has.
   private var ruledProbe: String?
   private var link: ServiceLink?
@@ -135,29 +137,39 @@ package final class LineSource {
 
   private func useNewRules(_ rules: NetworkRules) {
     if isFinished { return }
-    if let old = link, serviceUse != linkUse {
-      let requests = old.requests
+    hasNewRules = true
+    if let (requests, wasConnected) = link.map({ ($0.requests, $0.isConnected) }), serviceUse != linkUse {
+      // A service that has told figures does not any more.
+      if case .everything = linkUse { figures?.serviceWasLost(last?.path) }
       link = nil
       connect()
       link?.requests = requests
       link?.waitForService()
-      if link?.isConnected != true, old.isConnected { loseService() }
+      if link?.isConnected != true, wasConnected { loseService() }
     }
     reachability?.use(rules)
     if reachability == nil, case .activity = serviceUse { watchNetlink() }
     replaceProbe(rules.probe)
+    hasNewRules = false
   }
 
   private func replaceProbe(_ url: String?) {
-    guard let make = options.probeByRule, url != ruledProbe else { return }
+    guard !isFinished, let make = options.probeByRule, url != ruledProbe else { return }
     ruledProbe = url
+    let held = probes?.heldRecord
     probes?.stop()
     do {
-      probes = try url.map { try makeProbes(make($0)) }
+      probes = try url.map { url in
+        var settings = make(url)
+        settings.holdsFirstLine = held != nil
+        figures?.probe(settings.host)
+        return try makeProbes(settings)
+      }
     } catch {
       options.say("\(error)")
       probes = nil
     }
+    if let held { return add(held) }
     guard var record = last else { return }
     record.event = .reachability
     record.path = record.path.with(reason: .rulesChanged)
@@ -263,7 +275,8 @@ package final class LineSource {
     record.listsInterfaces = options.listsInterfaces
     // The first path after a service has ended is passed on only if it differs.
     if case .initial = change, let last {
-      if let next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
+      if var next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
+        if hasNewRules, next.event == .reachability { next.path = next.path.with(reason: .rulesChanged) }
         add(next)
       } else if let new = record.path.wifi?.signal, wifi.signal?.hasNews(new, after: last.path.wifi?.signal) == true {
         addWiFi(record.path.with(reason: .signalChanged), moment.wall, moment.monotonic)

@@ -19,7 +19,9 @@ final class StageWatch {
   private let gateways: GatewayWatch
   private var machine: StageMachine
   /// The name whose address a probe needs; nil if it needs none.
-  private let host: HostName?
+  var host: HostName? {
+    didSet { if host != oldValue, path != nil { configurationChanged() } }
+  }
   private var lookup: ServerLookup?
   /// The finding of the last request to the name servers; nil if there was none over this path.
   private var answer: StageFinding?

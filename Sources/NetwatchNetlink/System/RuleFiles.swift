@@ -12,9 +12,6 @@ package final class RuleFiles {
   /// The readers of the rules.
   package enum Reader { case user, service }
 
-  /// No file of rules is longer. A longer one is a mistake.
-  private static let longest = 1 << 20
-
   /// All rules.
   package private(set) var rules = NetworkRules()
   /// The rules of the machine, without those of the user.
@@ -26,6 +23,8 @@ package final class RuleFiles {
   /// The faults of the files as they were read last.
   package private(set) var faults: [NetworkRules.Fault] = []
   private var watch: PathWatch?
+  private var retry: Retry?
+  private var changed: () -> Void = {}
 
   /// Reads the files.
   ///
@@ -35,7 +34,7 @@ package final class RuleFiles {
     var folders = ["/etc/netwatch"]
     if reader == .user, let folder = Self.userFolder { folders.append(folder) }
     self.folders = folders
-    read()
+    _ = read()
   }
 
   /// Whether the user's files say something that a service, which does not read them, judges otherwise.
@@ -56,34 +55,60 @@ package final class RuleFiles {
   ///
   /// - Parameter changed: The closure that is called on the loop when the rules have changed.
   package func follow(on loop: EventLoop, changed: @escaping () -> Void) {
-    let before = rules
-    watch(on: loop, changed)
-    if rules != before { changed() }
+    self.changed = changed
+    retry = Retry(on: loop) { [unowned self] in watch(on: loop) }
+    retry?.begin()
   }
 
-  package func stop() { watch = nil }
+  package func stop() {
+    (retry, watch) = (nil, nil)
+    changed = {}
+  }
 
-  /// Watches the files, and reads them: they may have changed before they were watched.
-  private func watch(on loop: EventLoop, _ changed: @escaping () -> Void) {
+  /// Watches the files, and reads them, because they may have changed before they were watched.
+  ///
+  /// - Returns: False if the system lacks something for a moment.
+  private func watch(on loop: EventLoop) -> Bool {
+    let before = Sources(self)
+    var isDone = true
     var watched: [String]
     repeat {
       // A link in rules.d leads to a file elsewhere, which is watched too.
       watched = files
-      do throws(SystemError) {
-        watch = try PathWatch(
-          of: folders.map { "\($0)/rules" } + files, folders: folders.map { "\($0)/rules.d" }, on: loop
-        ) { [unowned self] in
-          let (rulesBefore, filesBefore) = (rules, files)
-          read()
-          if files != filesBefore { watch(on: loop, changed) }
-          if rules != rulesBefore { changed() }
-        }
-      } catch {
-        say("changes of the rules in \(folders.joined(separator: " and ")) are not noticed: \(error.message)")
-        return
-      }
-      read()
-    } while files != watched
+      // The rights of the folders decide whether what lies in them is trusted.
+      let made = try? PathWatch(
+        of: folders.flatMap { [$0, "\($0)/rules"] } + files, folders: folders.map { "\($0)/rules.d" }, on: loop
+      ) { [unowned self] in filesChanged() }
+      watch = made ?? watch
+      isDone = read() && made != nil
+    } while isDone && files != watched
+    if Sources(self) != before { changed() }
+    return isDone
+  }
+
+  private func filesChanged() {
+    let before = Sources(self)
+    let isDone = read()
+    if Sources(self) != before { changed() }
+    // Other files are to be watched, or the system lacks something for a moment.
+    if !isDone || files != before.files { retry?.begin() }
+  }
+
+  /// What a change of the files may change.
+  private struct Sources: Equatable {
+    let rules: NetworkRules
+    let differsFromService: Bool
+    let files: [String]
+
+    init(_ reader: RuleFiles) {
+      rules = reader.rules
+      differsFromService = reader.differsFromService
+      files = reader.files
+    }
+
+    static func == (left: Sources, right: Sources) -> Bool {
+      left.rules == right.rules && left.differsFromService == right.differsFromService
+    }
   }
 
   // MARK: Reading
@@ -91,50 +116,72 @@ package final class RuleFiles {
   /// The files of the folders `rules.d` that were read last.
   private var files: [String] = []
 
-  private func read() {
-    rules = NetworkRules()
-    faults = []
-    files = []
+  /// Reads all files. If the system lacks something for a moment, such as a descriptor, everything stays as it was.
+  ///
+  /// - Returns: Whether all were read.
+  private func read() -> Bool {
+    var reading = Reading()
     for folder in folders {
-      read("\(folder)/rules")
-      for file in list("\(folder)/rules.d") {
-        files.append(file)
-        read(file)
-      }
-      if folder == folders.first { machineRules = rules }
+      reading.read("\(folder)/rules")
+      reading.readAll(in: "\(folder)/rules.d")
+      if folder == folders.first { reading.machineRules = reading.rules }
     }
+    guard !reading.lacksSomething else { return false }
+    (rules, machineRules, files, faults) = (reading.rules, reading.machineRules, reading.files, reading.faults)
     for fault in faults where said.insert(fault.description).inserted { say(fault.description) }
+    return true
   }
+}
 
-  private func read(_ path: String) {
+/// One reading of all files.
+private struct Reading {
+  /// No file of rules is longer. A longer one is a mistake.
+  private static let longest = 1 << 16
+
+  private(set) var rules = NetworkRules()
+  var machineRules = NetworkRules()
+  private(set) var files: [String] = []
+  private(set) var faults: [NetworkRules.Fault] = []
+  /// Whether a file could not be read for a reason that passes.
+  private(set) var lacksSomething = false
+
+  mutating func read(_ path: String) {
     do throws(TrustedPath.Fault) {
       let file = try TrustedPath(path)
       guard file.isFile else { return add(path, "it is not a file; no rule of it counts") }
-      guard let bytes = try Self.bytes(of: file) else { return add(path, "it is too long; no rule of it counts") }
+      guard let bytes = try Self.bytes(of: file) else {
+        return add(path, "it is longer than \(Self.longest / 1_024) KiB; no rule of it counts")
+      }
       faults += rules.read(bytes, of: path)
     } catch {
       add(path, error)
     }
   }
 
-  private func list(_ path: String) -> [String] {
+  mutating func readAll(in folder: String) {
     do throws(TrustedPath.Fault) {
-      return try TrustedPath(path).fileNames().map { "\(path)/\($0)" }
+      for name in try TrustedPath(folder).fileNames() {
+        files.append("\(folder)/\(name)")
+        read("\(folder)/\(name)")
+      }
     } catch {
-      add(path, error)
-      return []
+      add(folder, error)
     }
   }
 
-  private func add(_ path: String, _ fault: TrustedPath.Fault) {
+  private mutating func add(_ path: String, _ fault: TrustedPath.Fault) {
     if case .failed(let place, let error) = fault {
       // In a home that is closed to this user, as that of root after setpriv(1), nobody has written rules for the user.
       if error.code == ENOENT || error.code == EACCES && place != path { return }
+      if error.isPassing { lacksSomething = true }
+    } else if unsafe access(path, F_OK) != 0 {
+      // What is not there needs no trust.
+      return
     }
     add(path, "\(fault); no rule of it counts")
   }
 
-  private func add(_ path: String, _ message: String) {
+  private mutating func add(_ path: String, _ message: String) {
     faults.append(NetworkRules.Fault(file: path, line: nil, message))
   }
 

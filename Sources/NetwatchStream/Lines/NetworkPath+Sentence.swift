@@ -36,6 +36,7 @@ extension NetworkPath {
     case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
     case .resynced: return "found when everything was read again, because messages of the kernel were lost"
     case .resumed: return "found when everything was read again after a suspend"
+    case .rulesChanged where !isReachable: return "the rules in the files of rules have changed, and leave no way out"
     case .rulesChanged: return "found when the rules in the files of rules had changed"
     case .unresolved where status == .notReachable: return "the name has no address"
     case .unresolved: return "no name server has answered, or netlink cannot be read"

@@ -21,6 +21,7 @@ extension GuestTests {
       #expect(line.summary == "wwan route_up modem")
       #expect(line.medium == "wwan")
       #expect(line.isExpensive == true)
+      #expect(line.cost == "modem")
       #expect(line.wifi == nil)
       try namespace.run("ip link del modem")
       #expect(try follow.summary() == "not-reachable link_down -")

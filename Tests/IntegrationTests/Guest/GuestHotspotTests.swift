@@ -31,6 +31,7 @@ extension GuestTests {
       let line = try follow.next()
       #expect(line.summary == "wifi initial wlan0")
       #expect(line.isExpensive == (sentence != nil))
+      #expect(line.cost == (sentence == nil ? "free" : "beacon"))
       #expect(try follow.isQuiet(in: radios.station))
       let explanation = try explanation(radios)
       if let sentence {
@@ -55,6 +56,31 @@ extension GuestTests {
       #expect(line.isExpensive == true)
     }
 
+    @Test func `a rule names a network by its bytes or by a pattern`() throws {
+      // A name with a quote, and a byte that is no UTF-8.
+      let radios = try GuestRadios.online(
+        GuestNetwork(name: Array("Jo\"s ".utf8) + [0xff], isOpen: false, vendorElements: Self.fixedCost))
+      let folder = "/etc/netwatch"
+      try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: folder) }
+      // A recording does without rules.
+      let follow = try radios.station.followUnrecorded()
+      #expect(try follow.next().cost == "beacon")
+      for (rule, cost) in [
+        ("not-metered ssid \"Jo\\\"s \\xff\"", "free"), ("constrained ssid Jo*", "beacon constrained"),
+        ("metered ssid Jo????", "rule"), ("not-metered ssid \"Jo*\"", "beacon"), ("not-metered ssid *", "free"),
+      ] {
+        // In one step, so that it is read once.
+        try Data("\(rule)\n".utf8).write(to: URL(filePath: "\(folder)/rules"), options: .atomic)
+        let line = try follow.next()
+        #expect(line.cost == cost, "\(rule)")
+        #expect(line.summary == "wifi rules_changed wlan0")
+        if rule.hasPrefix("metered") {
+          #expect(try explanation(radios).contains("your options or rules say that it may cost money"))
+        }
+      }
+    }
+
     /// The file is as systemd-networkd writes it, whole and in one step, when it has set the address.
     @Test func `a lease with ANDROID_METERED says so, whenever its file comes`() throws {
       let radios = try GuestRadios.online()
@@ -71,6 +97,7 @@ extension GuestTests {
       var line = try follow.next()
       #expect(line.summary == "wifi network_changed wlan0")
       #expect(line.isExpensive == true)
+      #expect(line.cost == "lease")
       let explanation = try explanation(radios)
       #expect(explanation.contains("phone's hotspot (ANDROID_METERED)"), "\(explanation)")
       // Another address, of which there is no lease.

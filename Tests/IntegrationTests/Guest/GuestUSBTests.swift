@@ -45,6 +45,7 @@ extension GuestTests {
       #expect(line.summary == "wifi initial usb0")
       #expect(line.medium == "wired")
       #expect(line.isExpensive == isExpensive)
+      #expect(line.cost == (isExpensive ? "usb" : "free"))
     }
   }
 }
