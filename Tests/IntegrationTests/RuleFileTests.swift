@@ -292,7 +292,9 @@ import Testing
     #expect(try other.next().inFlight == 1)
     // Without rules of its own the user has the line of the service.
     try machine.remove("home/netwatch/rules")
-    #expect(try follow.next().cost == "rule")
+    let served = try follow.next()
+    #expect(served.cost == "rule")
+    #expect(served.reason == "rules_changed")
     try machine.write("constrained interface v0\n", to: "home/netwatch/rules")
     let line = try follow.next()
     #expect(line.cost == "rule constrained")

@@ -17,8 +17,8 @@ package final class LineSource {
   private let tell: (EventRecord) -> Void
   private(set) var reachability: NetlinkReachability?
   private var probes: ProbeAnnotator?
-  /// Whether what is published now is so because of new rules.
-  private var hasNewRules = false
+  /// Whether the next path comes from a service and the last one from netlink, or the other way, because of new rules.
+  private var hasChangedSides = false
   /// The URL of the probe that a rule has asked for; nil if none has.
   private var ruledProbe: String?
   private var link: ServiceLink?
@@ -137,8 +137,8 @@ package final class LineSource {
 
   private func useNewRules(_ rules: NetworkRules) {
     if isFinished { return }
-    hasNewRules = true
     if let (requests, wasConnected) = link.map({ ($0.requests, $0.isConnected) }), serviceUse != linkUse {
+      hasChangedSides = true
       // A service that has told figures does not any more.
       if case .everything = linkUse { figures?.serviceWasLost(last?.path) }
       link = nil
@@ -150,7 +150,14 @@ package final class LineSource {
     reachability?.use(rules)
     if reachability == nil, case .activity = serviceUse { watchNetlink() }
     replaceProbe(rules.probe)
-    hasNewRules = false
+  }
+
+  /// Returns the first record of another source as the next one; nil if it says the same.
+  private func successor(_ record: EventRecord, becauseOf reason: EventRecord.ActivityReason) -> EventRecord? {
+    defer { hasChangedSides = false }
+    guard let last, var next = record.successor(of: last, becauseOf: reason) else { return nil }
+    if hasChangedSides, next.event == .reachability { next.path = next.path.with(reason: .rulesChanged) }
+    return next
   }
 
   private func replaceProbe(_ url: String?) {
@@ -275,8 +282,7 @@ package final class LineSource {
     record.listsInterfaces = options.listsInterfaces
     // The first path after a service has ended is passed on only if it differs.
     if case .initial = change, let last {
-      if var next = record.successor(of: last, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
-        if hasNewRules, next.event == .reachability { next.path = next.path.with(reason: .rulesChanged) }
+      if let next = successor(record, becauseOf: hasLostService ? .serviceLost : .requestEnded) {
         add(next)
       } else if let new = record.path.wifi?.signal, wifi.signal?.hasNews(new, after: last.path.wifi?.signal) == true {
         addWiFi(record.path.with(reason: .signalChanged), moment.wall, moment.monotonic)
@@ -401,8 +407,8 @@ package final class LineSource {
       netlinkRetry?.stop()
       reachability?.stop()
       reachability = nil
-      guard let last else { return add(record.asInitial) }
-      if let next = record.successor(of: last, becauseOf: reason) { add(next) }
+      if last == nil { return add(record.asInitial) }
+      if let next = successor(record, becauseOf: reason) { add(next) }
     default:
       guard last != nil else { return watchNetlink() }
       addActivity(because: reason)

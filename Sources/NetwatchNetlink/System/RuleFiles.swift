@@ -34,7 +34,7 @@ package final class RuleFiles {
     var folders = ["/etc/netwatch"]
     if reader == .user, let folder = Self.userFolder { folders.append(folder) }
     self.folders = folders
-    _ = read()
+    _ = read(isFirst: true)
   }
 
   /// Whether the user's files say something that a service, which does not read them, judges otherwise.
@@ -69,7 +69,7 @@ package final class RuleFiles {
   ///
   /// - Returns: False if the system lacks something for a moment.
   private func watch(on loop: EventLoop) -> Bool {
-    let before = Sources(self)
+    let before = (rules, differsFromService)
     var isDone = true
     var watched: [String]
     repeat {
@@ -82,33 +82,16 @@ package final class RuleFiles {
       watch = made ?? watch
       isDone = read() && made != nil
     } while isDone && files != watched
-    if Sources(self) != before { changed() }
+    if (rules, differsFromService) != before { changed() }
     return isDone
   }
 
   private func filesChanged() {
-    let before = Sources(self)
+    let (before, filesBefore) = ((rules, differsFromService), files)
     let isDone = read()
-    if Sources(self) != before { changed() }
+    if (rules, differsFromService) != before { changed() }
     // Other files are to be watched, or the system lacks something for a moment.
-    if !isDone || files != before.files { retry?.begin() }
-  }
-
-  /// What a change of the files may change.
-  private struct Sources: Equatable {
-    let rules: NetworkRules
-    let differsFromService: Bool
-    let files: [String]
-
-    init(_ reader: RuleFiles) {
-      rules = reader.rules
-      differsFromService = reader.differsFromService
-      files = reader.files
-    }
-
-    static func == (left: Sources, right: Sources) -> Bool {
-      left.rules == right.rules && left.differsFromService == right.differsFromService
-    }
+    if !isDone || files != filesBefore { retry?.begin() }
   }
 
   // MARK: Reading
@@ -118,15 +101,16 @@ package final class RuleFiles {
 
   /// Reads all files. If the system lacks something for a moment, such as a descriptor, everything stays as it was.
   ///
+  /// - Parameter isFirst: Whether nothing was read before, so that what could be read is better than nothing. Default: false.
   /// - Returns: Whether all were read.
-  private func read() -> Bool {
+  private func read(isFirst: Bool = false) -> Bool {
     var reading = Reading()
     for folder in folders {
       reading.read("\(folder)/rules")
       reading.readAll(in: "\(folder)/rules.d")
       if folder == folders.first { reading.machineRules = reading.rules }
     }
-    guard !reading.lacksSomething else { return false }
+    guard isFirst || !reading.lacksSomething else { return false }
     (rules, machineRules, files, faults) = (reading.rules, reading.machineRules, reading.files, reading.faults)
     for fault in faults where said.insert(fault.description).inserted { say(fault.description) }
     return true
