@@ -183,6 +183,8 @@ package final class ServiceLink {
     disconnect()
     lost()
     guard isWaiting, !isConnected else { return }
+    // Before the next attempt, so that a service that starts in between is not missed.
+    watchAddresses()
     if hasLasted { look() } else { retry?.set(after: backoff.nextPause()) }
   }
 
