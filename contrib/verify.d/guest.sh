@@ -23,7 +23,7 @@ work=$(mktemp -d "$guest_folder/run.XXXXXX")
 
 tests=$(echo "$programs"/*.xctest)
 "$guest_parts/pack" "$work/files" "$tests" "$programs"/{netwatch,netwatch-log,NetwatchProbe,TestSandbox,ReadmeExample} \
-  Tests/IntegrationTests/Golden/*
+  Tests/IntegrationTests/Golden/*.txt
 
 variables=(NETWATCH_GUEST=1 "NETWATCH_TEST_PATIENCE=${NETWATCH_TEST_PATIENCE:-4}")
 for variable in NETWATCH_ALL_LINKS NETWATCH_PICTURE; do

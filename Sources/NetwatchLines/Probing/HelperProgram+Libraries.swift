@@ -5,11 +5,11 @@ import NetwatchEventLoop
 extension HelperProgram {
   /// Checks whether the system has the libraries of the helper, by asking the loader, as ldd does. If the helper were started
   /// without them, only the loader could print an error. The check takes some milliseconds and runs no code of the helper. Only
-  /// a static helper, which needs no libraries, prints its help.
+  /// a static helper, which needs no libraries, runs, and prints its version.
   ///
   /// - Throws: A `PlainError` with the name of a missing library, or the required version of glibc.
   package func checkLibraries(of program: String) throws(PlainError) {
-    guard let (list, ending) = Self.run(program, with: "LD_TRACE_LOADED_OBJECTS=1") else { return }
+    guard let (list, ending) = Self.trace([program, command, "--version"]) else { return }
     if let version = Self.neededGlibc(in: list) { throw PlainError(glibcIsOlder(than: version)) }
     let lines = list.split(separator: "\n")
     guard ending == .exited(0) else {
@@ -62,11 +62,13 @@ extension HelperProgram {
     return versions.max { $0.lexicographicallyPrecedes($1) }?.map(String.init).joined(separator: ".")
   }
 
-  /// Runs a program, and returns what it prints on standard output and error, and its end. Nil if it could not be started.
-  private static func run(_ program: String, with variable: String) -> (output: String, ProcessEnding)? {
+  /// Has the loader list the libraries of a program, the first of `words`; the others are the arguments of a static one.
+  ///
+  /// - Returns: What is printed on standard output and error, and how the process ends. Nil if it could not be started.
+  private static func trace(_ words: [String]) -> (output: String, ProcessEnding)? {
     guard let output = try? Pipe(), (try? output.readWithoutWaiting()) != nil,
       let process = try? ChildProcess.spawn(
-        program, [], environment: ChildProcess.environment + [variable],
+        words[0], Array(words.dropFirst()), environment: ChildProcess.environment + ["LD_TRACE_LOADED_OBJECTS=1"],
         descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)]),
       let ending = ChildProcess.waitForEnd(of: process)
     else { return nil }

@@ -6,12 +6,16 @@ import NetwatchEventLoop
 /// do not work.
 package struct HelperProgram: Sendable {
   /// The helper for HTTP requests, which uses libcurl.
-  package static let http = HelperProgram(name: "netwatch-http", library: "libcurl.so.4", package: "libcurl4")
+  package static let http = HelperProgram(
+    name: "netwatch-http", command: "get", library: "libcurl.so.4", package: "libcurl4")
   /// The helper for the log, which uses SQLite.
-  package static let log = HelperProgram(name: "netwatch-log", library: "libsqlite3.so.0", package: "libsqlite3-0")
+  package static let log = HelperProgram(
+    name: "netwatch-log", command: "log", library: "libsqlite3.so.0", package: "libsqlite3-0")
 
   /// The name of the program.
   package let name: String
+  /// One of the commands that the program knows.
+  let command: String
   let library: String
   /// The name of the library's package on Debian.
   let package: String
