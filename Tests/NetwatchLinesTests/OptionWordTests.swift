@@ -7,7 +7,7 @@ import Testing
 /// What libnetwatch's callers write for options.
 @Suite struct OptionWordTests {
   @Test func `no options are the defaults`() throws {
-    let options = try LineSource.Options(libraryOptions: [])
+    let options = try StatusOptions(libraryOptions: [])
     #expect(options.configuration.target == .internet)
     #expect(options.configuration.hold == .zero)
     #expect(options.configuration.rules == NetworkRules())
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `each option is what it is on the command line`() throws {
-    let options = try LineSource.Options(libraryOptions: [
+    let options = try StatusOptions(libraryOptions: [
       "target=192.0.2.1", "interface=enp*", "interface=wl?", "ignore=docker0", "wwan=ppp*", "tunnel=ppp9", "hold=2.5",
       "not-expensive=Train 2", "link-local", "interfaces=yes", "expensive=Train*", "rules", "activity=tcp,udp",
       "activity-ignore=443", "activity-ignore=10.0.0.0/8",
@@ -48,10 +48,10 @@ import Testing
 
   @Test func `a flag is on or off`() throws {
     for word in ["no-service", "no-service=yes", "no-service=1", "no-service=true"] {
-      #expect(try LineSource.Options(libraryOptions: [word]).service == .nothing)
+      #expect(try StatusOptions(libraryOptions: [word]).service == .nothing)
     }
     for word in ["no-service=no", "no-service=0", "no-service=false"] {
-      #expect(try LineSource.Options(libraryOptions: [word]).service == .everything)
+      #expect(try StatusOptions(libraryOptions: [word]).service == .everything)
     }
   }
 
@@ -59,8 +59,8 @@ import Testing
     "target=192.0.2.1", "interface=e*", "hold=1", "link-local", "interfaces", "wwan=x", "tunnel=x", "ignore=x",
   ])
   func `a service judges only as it would by itself`(_ word: String) throws {
-    #expect(try LineSource.Options(libraryOptions: [word]).service == .activity)
-    #expect(try LineSource.Options(libraryOptions: [word, "no-service"]).service == .nothing)
+    #expect(try StatusOptions(libraryOptions: [word]).service == .activity)
+    #expect(try StatusOptions(libraryOptions: [word, "no-service"]).service == .nothing)
   }
 
   @Test(arguments: [
@@ -79,7 +79,7 @@ import Testing
   ])
   func `what makes no sense is told in a sentence`(_ word: String, _ sentence: String) {
     do {
-      _ = try LineSource.Options(libraryOptions: ["hold=1", word])
+      _ = try StatusOptions(libraryOptions: ["hold=1", word])
       Issue.record("\(word) is taken")
     } catch {
       #expect(error.description == sentence)

@@ -56,13 +56,13 @@ struct Replay {
     let loop = try EventLoop()
     let input = NetlinkInput.replayed(player)
     // The samplers are called as the lines call them: connections are listed only while a link carries the path.
-    let quality = QualitySampler(on: loop, of: input) {}
+    let quality = QualitySampler(on: loop, of: input, addresses: { [] }, warn: { _ in }, emit: { _, _ in })
     do {
-      let traffic = try TrafficSampler(on: loop, of: input, every: .seconds(1)) { _, _ in }
+      let traffic = try TrafficSampler(on: loop, of: input) { _, _, _ in }
       let reachability = try NetlinkReachability(
         on: NetlinkSource(on: loop, input: input), configuration: configuration,
         publish: { path, change, moment in
-          log.carrier = path.carrier
+          log.path = path
           if change == .interfaces { return }
           log.told.append(
             "\(moment.monotonic) \(moment.wall) \(path.status.rawValue) \(path.reason.rawValue) "
@@ -73,7 +73,13 @@ struct Replay {
       try reachability.start()
       reachability.replay(
         player, until: { log.failure != nil }, sample: samples ? { traffic.sample() } : nil,
-        look: samples ? { if let link = log.carrier { _ = quality.look(over: link, from: []) } } : nil)
+        look: samples
+          ? {
+            guard let path = log.path else { return }
+            // The first sample of a path is that of following it.
+            if log.followed == path.verdict { quality.sample() } else { quality.follow(path) }
+            log.followed = path.verdict
+          } : nil)
     } catch let error as SystemError {
       log.failure = error
     }
@@ -87,6 +93,7 @@ struct Replay {
   private final class Log {
     var told: [String] = []
     var failure: SystemError?
-    var carrier: (index: Int32, name: InterfaceName)?
+    var path: NetworkPath?
+    var followed: NetworkPath.Verdict?
   }
 }

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import NetwatchLines
+@testable import NetwatchNetlink
 @testable import NetwatchStream
 
 /// A service without netlink, on a thread of its own, with a socket in a folder of its own.
@@ -72,9 +73,13 @@ final class TestService: Sendable {
   }
 
   /// Lives on the loop's thread.
-  private final class Core {
+  private final class Core: EventServer.Provider {
+    private let loop: EventLoop
+    private let questions: Questions
     private var server: EventServer?
     private var counter: ActivityCounter?
+    private var traffic: TrafficSampler?
+    private var quality: QualitySampler?
     private var reason: EventRecord.ActivityReason?
     private var sequence: UInt64 = 0
     /// What the link has received, as it is told to those who want to know.
@@ -83,28 +88,55 @@ final class TestService: Sendable {
     init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int, _ questions: Questions)
       throws
     {
+      self.loop = loop
+      self.questions = questions
       counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] in reason = $0 }
-      server = try EventServer(
-        socket, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit, identity: ServiceIdentity(),
-        requestsChanged: { [unowned self] in counter?.setRequests($0) },
-        statistics: { ServiceStatistics(transitions: 5, netlinkOverruns: 6) },
-        sampleTraffic: { [unowned self, unowned loop] path in
+      traffic = TrafficSampler(
+        on: loop,
+        reading: { [unowned self] link, _ in
           bytes += 1_000
-          return path.carrier.map { carrier in
-            let traffic = LinkTraffic(
-              kernelName: carrier.name, interfaceIndex: carrier.index, receivedBytes: bytes, sentBytes: 0)
-            return TrafficMeter.Sample(traffic, at: loop.now, suspendedTime: .zero)
-          }
+          let traffic = LinkTraffic(
+            kernelName: link.name, interfaceIndex: link.index, receivedBytes: bytes, sentBytes: 0)
+          return TrafficMeter.Sample(traffic, at: self.loop.now, suspendedTime: .zero)
         },
-        reportWiFi: { _ in
-          questions.wifi.add(1, ordering: .relaxed)
-          return WiFiConnection()
-        },
-        lookAtQuality: { _ in
+        emit: { [unowned self] interval, traffic, _ in
+          if let traffic = traffic.first { server?.publish(traffic, every: interval) }
+        })
+      traffic?.count([JSONLineTests.path().carrier].compactMap { $0 })
+      quality = QualitySampler(
+        on: loop,
+        listing: { _ in
           questions.quality.add(1, ordering: .relaxed)
           return nil
-        }, lastSubscriberLeft: { questions.rests.add(1, ordering: .relaxed) })
+        },
+        addresses: { [] }, warn: { _ in }, emit: { [unowned self] quality, _ in server?.publish(quality) })
+      server = try EventServer(
+        socket, of: self, on: loop, connectionLimit: connectionLimit, memoryLimit: memoryLimit)
     }
+
+    // MARK: What the server asks for
+
+    var statistics: ServiceStatistics { ServiceStatistics(transitions: 5, netlinkOverruns: 6) }
+
+    func requestsChanged(to count: Int) { counter?.setRequests(count) }
+
+    func prepareGreeting(_ greet: @escaping () -> Void) { greet() }
+
+    func lastSubscriberLeft() { questions.rests.add(1, ordering: .relaxed) }
+
+    func sampleTraffic(every intervals: Set<Duration>) { traffic?.setIntervals(intervals) }
+
+    func sampleQuality(_ isWanted: Bool) -> LinkQuality? {
+      if isWanted { quality?.follow(JSONLineTests.path()) } else { quality?.stop() }
+      return quality?.figures
+    }
+
+    func report(_ wifi: WiFiReporting) -> WiFiConnection? {
+      questions.wifi.add(1, ordering: .relaxed)
+      return WiFiConnection()
+    }
+
+    // MARK: What it tells
 
     func publish() {
       sequence += 1

@@ -15,7 +15,7 @@ struct ExplainCommand {
   }
 
   private func look() throws -> (PathFindings, NetworkStages?) {
-    var lines = LineSource.Options()
+    var lines = StatusOptions()
     lines.configuration = options.watch.rules.configuration(for: options.target ?? options.watch.target)
     lines.saysWhatIsMissing = options.isVerbose
     lines.tellsStages = lines.configuration.target == .internet
@@ -24,7 +24,7 @@ struct ExplainCommand {
     var stages: NetworkStages?
     var finish = {}
     // The addresses of a host, and the result of a probe, come later.
-    let source = try LineSource(lines, on: EventLoop()) {
+    let source = try StatusSource(lines, on: EventLoop()) {
       stages = $0.stages
       finish()
     }

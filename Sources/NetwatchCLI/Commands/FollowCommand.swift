@@ -42,8 +42,8 @@ struct FollowCommand {
   }
 
   /// The options that decide the lines, without the source of the lines.
-  var lineOptions: LineSource.Options {
-    var lines = LineSource.Options()
+  var lineOptions: StatusOptions {
+    var lines = StatusOptions()
     lines.trafficInterval = options.shownTrafficInterval
     lines.configuration = options.watch.configuration
     lines.configuration.wifi = wifiReporting

@@ -34,13 +34,13 @@ struct OpenCommand {
   }
 
   private func ask() throws -> EventRecord? {
-    var lines = LineSource.Options()
+    var lines = StatusOptions()
     lines.configuration = options.watch.configuration
     options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true
     var record: EventRecord?
     var finish = {}
-    let source = try LineSource(lines, on: EventLoop()) {
+    let source = try StatusSource(lines, on: EventLoop()) {
       record = $0
       finish()
     }

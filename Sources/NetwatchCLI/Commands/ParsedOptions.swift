@@ -83,7 +83,7 @@ struct ParsedOptions {
   }
 
   /// Gives a source of lines the files of rules, and the settings of the probe.
-  func setRules(of lines: inout LineSource.Options) {
+  func setRules(of lines: inout StatusOptions) {
     lines.rules = rules
     lines.probe = probe.settings
     lines.probe?.isRequired = !probe.isByRule
@@ -93,7 +93,7 @@ struct ParsedOptions {
   /// Returns how a service is used.
   ///
   /// - Parameter needsOwn: Whether lines have something that a service does not send.
-  func serviceUse(needsOwn: Bool) -> LineSource.ServiceUse {
+  func serviceUse(needsOwn: Bool) -> ServiceUse {
     !watch.usesService ? .nothing : watch.judgesAsUsual && !ignoresRules && !needsOwn ? .everything : .activity
   }
 }

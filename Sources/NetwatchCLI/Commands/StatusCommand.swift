@@ -19,7 +19,7 @@ struct StatusCommand {
         listsAll: options.watch.listsInterfaces,
         showsQuality: options.quality))
 
-    var lines = LineSource.Options()
+    var lines = StatusOptions()
     lines.configuration = options.watch.configuration
     lines.configuration.wifi = options.wifi(saysAll: saysAll)
     lines.configuration.wifi.signal = nil

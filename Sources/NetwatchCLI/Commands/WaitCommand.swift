@@ -27,7 +27,7 @@ struct WaitCommand {
     let networkKey = try wanted.needNetwork ? NetworkKey.read() : nil
     let loop = try EventLoop()
     let start = loop.now
-    var lines = LineSource.Options()
+    var lines = StatusOptions()
     lines.configuration = options.watch.configuration
     options.setRules(of: &lines)
     lines.saysWhatIsMissing = options.isVerbose
@@ -37,7 +37,7 @@ struct WaitCommand {
     var isMet = false
     var network: NetworkIdentity?
     var look = {}
-    let source = try LineSource(lines, on: loop) { record in
+    let source = try StatusSource(lines, on: loop) { record in
       // The line keeps the reason of the path, so only the results of the probe and the stages change.
       if last != nil, record.path.reason == .internetChanged || record.event == .stages {
         last?.internet = record.internet

@@ -13,7 +13,7 @@ final class Follower {
   private let conditions: [Condition]
   private let networkKey: [UInt8]?
   private let log: LogFeed?
-  private var source: LineSource?
+  private var source: StatusSource?
   private var lines = 0
   /// Whether the conditions hold for the last record and, if the internet was probed, it answers.
   private(set) var isAsWanted = false
@@ -30,7 +30,7 @@ final class Follower {
   ///   - networkKey: The key of this machine for IDs of networks. Default: nil, because no condition or line needs such an ID.
   ///   - namesNetwork: Whether lines have the ID of the network. Default: false.
   init(
-    _ options: LineSource.Options, renderer: any LineRenderer, count: Int? = nil,
+    _ options: StatusOptions, renderer: any LineRenderer, count: Int? = nil,
     hooks: HookSettings? = nil, isLogged: Bool = false, namesPrograms: Bool = false, conditions: [Condition] = [],
     networkKey: [UInt8]? = nil, namesNetwork: Bool = false
   ) throws {
@@ -42,7 +42,7 @@ final class Follower {
     loop = try EventLoop()
     self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
     log = isLogged ? try LogFeed(on: loop) : nil
-    let source = try LineSource(options, on: loop) { [unowned self] record in print(record) }
+    let source = try StatusSource(options, on: loop) { [unowned self] record in print(record) }
     self.source = source
     try output.whenReaderGoes(on: loop) { [unowned source] in source.finish() }
     try renderer.prepare(on: loop)

@@ -9,14 +9,26 @@ import NetwatchStream
 final class Service {
   private let manager: ServiceManager
   private let loop: EventLoop
-  private var source: LineSource?
+  private var status: LocalStatus?
   private var server: EventServer?
   private var signals: SignalSource?
   private var outages = OutageMeter()
+  private let rules: RuleFiles?
   private let hooks: HookRunner?
   private var log: LogFeed?
-  /// The counters of links, opened when a client asks for traffic; nil until that has succeeded.
-  private var counters: LinkCounters?
+  /// The time between two samples of the bytes for the log; nil for no bytes in the log.
+  private let loggedTraffic: Duration?
+  /// The sampler of traffic for clients and the log; nil until that is wanted, and has a socket.
+  private var trafficSampler: TrafficSampler?
+  /// Tries again to make the sampler, if there was no descriptor.
+  private var trafficRetry: Retry?
+  private var trafficIntervals: Set<Duration> = []
+  /// The sampler of quality; nil until a client asks for that.
+  private var qualitySampler: QualitySampler?
+  private var wantsQuality = false
+  /// The last record; nil until netlink was read.
+  private var last: EventRecord?
+  private var failure: (any Error)?
 
   /// - Parameters:
   ///   - activity: The settings for what is counted, in addition to the requests of clients.
@@ -32,75 +44,104 @@ final class Service {
     loggedTraffic: Duration? = nil
   ) throws {
     self.manager = manager
+    self.rules = rules
+    self.loggedTraffic = loggedTraffic
     loop = try EventLoop()
     self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
-    var options = LineSource.Options()
+    var options = StatusOptions()
     options.activity = activity
     options.countsRequests = true
     options.rules = rules
     // The service counts only for clients, so it looks at connections only while a client watches.
     options.countsOnDemand = true
     options.saysWhatIsMissing = saysWhatIsMissing
-    options.trafficInterval = loggedTraffic
-    let source = try LineSource(options, on: loop) { [unowned self] record in
-      if record.event == .traffic {
-        log?.add(record)
-        return
-      }
-      guard record.traffic != nil else { return pass(record) }
-      var record = record
-      // The server samples traffic itself for the clients that want it.
-      record.traffic = nil
-      pass(record)
-    }
-    self.source = source
+    status = LocalStatus(
+      options, on: loop, failed: { [unowned self] in fail($0) }, emit: { [unowned self] in take($0) })
     server = try EventServer(
-      socket, on: loop, connectionLimit: connectionLimit,
-      identity: ServiceIdentity(version: version, counts: activity.counts),
-      requestsChanged: { [unowned source] in source.setRequests($0) },
-      statistics: { [unowned self, unowned source] in
-        ServiceStatistics(of: source.statistics, outages, at: KernelClock.monotonic.now)
-      },
-      sampleTraffic: { [unowned self] in sampleTraffic(of: $0) },
-      reportWiFi: { [unowned source] in source.report($0) },
-      lookAtQuality: { [unowned source] isFirst in source.lookAtQuality(isFirst: isFirst) },
-      // Connections are looked at only while a client watches, so the first client waits for a look.
-      prepareGreeting: { [unowned source] greet in source.watchConnections(greet) },
-      lastSubscriberLeft: { [unowned source] in source.restConnections() })
+      socket, of: self, on: loop, connectionLimit: connectionLimit,
+      identity: ServiceIdentity(version: version, counts: activity.counts))
     if isLogged { log = try LogFeed(on: loop) }
-    signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] in obey($0.number) }
+    if let loggedTraffic {
+      trafficIntervals = [loggedTraffic]
+      try makeTrafficSampler()
+    }
+    signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] in handle($0.number) }
   }
 
   /// Serves until SIGTERM or SIGINT.
   func run() throws {
-    try source?.start()
+    status?.startCounting()
+    status?.watch()
+    if let failure { throw failure }
+    rules?.follow(on: loop) { [unowned self] in if let rules { status?.use(rules.rules) } }
     feedWatchdog()
     manager.notify("READY=1")
     defer { manager.notify("STOPPING=1") }
-    try source?.run()
+    try loop.run()
+    if let failure { throw failure }
     try log?.finish()
   }
 
+  private func fail(_ error: any Error) {
+    failure = failure ?? error
+    loop.stop()
+  }
+
   /// Passes a record on to the clients, the hooks and the log.
-  private func pass(_ record: EventRecord) {
+  private func take(_ record: EventRecord) {
+    if failure != nil { return }
+    last = record
     if record.event == .initial || record.event == .reachability {
       outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
+      countCarrier(of: record.path)
     }
     log?.add(record)
     server?.publish(record)
+    // A client knows nothing of the new path's quality until it is told.
+    if wantsQuality, let quality = quality(of: record.path) { server?.publish(quality) }
     hooks?.run(record)
   }
 
-  private func sampleTraffic(of path: NetworkPath) -> TrafficMeter.Sample? {
-    guard let carrier = path.carrier else { return nil }
-    if counters == nil { counters = try? LinkCounters() }
-    return counters?.sample(carrier.index, carrier.name)
+  // MARK: Figures
+
+  private func countCarrier(of path: NetworkPath) { trafficSampler?.count([path.carrier].compactMap { $0 }) }
+
+  private func makeTrafficSampler() throws(SystemError) {
+    trafficSampler = try TrafficSampler(on: loop) { [unowned self] interval, traffic, moment in
+      guard let traffic = traffic.first else { return }
+      if interval == loggedTraffic { logTraffic(traffic, at: moment) }
+      server?.publish(traffic, every: interval)
+    }
+    trafficSampler?.setIntervals(trafficIntervals)
+    if let last { countCarrier(of: last.path) }
   }
 
-  private func obey(_ signal: CInt) {
+  private func logTraffic(_ traffic: LinkTraffic, at moment: Moment) {
+    guard let log, var record = last else { return }
+    record.event = .traffic
+    record.traffic = [traffic]
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    log.add(record)
+  }
+
+  /// Samples the link of a path from now on. Returns the figures; nil if they are not known.
+  private func quality(of path: NetworkPath) -> LinkQuality? {
+    let sampler =
+      qualitySampler
+      ?? QualitySampler(
+        on: loop, addresses: { [unowned self] in status?.localAddresses }, warn: StandardError.tell,
+        emit: { [unowned self] quality, _ in server?.publish(quality) })
+    qualitySampler = sampler
+    sampler.follow(path)
+    return sampler.figures
+  }
+
+  // MARK: The service manager
+
+  private func handle(_ signal: CInt) {
     guard signal == SIGHUP else { return loop.stop() }
     manager.notify("RELOADING=1\nMONOTONIC_USEC=\(KernelClock.monotonic.nanoseconds / 1_000)")
-    source?.resync()
+    status?.resync()
     manager.notify("READY=1")
   }
 
@@ -109,4 +150,40 @@ final class Service {
     manager.feedWatchdog()
     loop.schedule(after: interval / 2) { [unowned self] in feedWatchdog() }
   }
+}
+
+extension Service: EventServer.Provider {
+  var statistics: ServiceStatistics {
+    ServiceStatistics(of: status?.statistics ?? MonitorStatistics(), outages, at: KernelClock.monotonic.now)
+  }
+
+  func requestsChanged(to count: Int) { status?.setRequests(count) }
+
+  // Connections are looked at only while a client watches, so the first client waits for a look.
+  func prepareGreeting(_ greet: @escaping () -> Void) {
+    if let status { status.watchConnections(greet) } else { greet() }
+  }
+
+  func lastSubscriberLeft() { status?.restConnections() }
+
+  func sampleTraffic(every intervals: Set<Duration>) {
+    trafficIntervals = intervals.union([loggedTraffic].compactMap { $0 })
+    if trafficSampler == nil, !trafficIntervals.isEmpty {
+      let retry = trafficRetry ?? Retry(on: loop) { [unowned self] in (try? makeTrafficSampler()) != nil }
+      trafficRetry = retry
+      retry.begin()
+    }
+    trafficSampler?.setIntervals(trafficIntervals)
+  }
+
+  func sampleQuality(_ isWanted: Bool) -> LinkQuality? {
+    wantsQuality = isWanted
+    guard isWanted, let last else {
+      qualitySampler?.stop()
+      return nil
+    }
+    return quality(of: last.path)
+  }
+
+  func report(_ wifi: WiFiReporting) -> WiFiConnection? { status?.report(wifi) }
 }

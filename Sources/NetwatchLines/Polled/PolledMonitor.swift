@@ -25,7 +25,7 @@ public final class PolledMonitor: @unchecked Sendable {
   public var onChange: (() -> Void)?
   private let loop: EventLoop
   private let requests: AnnouncedRequests
-  private var source: LineSource?
+  private var source: StatusSource?
   private var changes = 0
   /// Whether ``dispatch()`` is running, as it is within ``onChange``.
   public private(set) var isDispatching = false
@@ -42,14 +42,14 @@ public final class PolledMonitor: @unchecked Sendable {
   ///   about the first invalid option. Otherwise it is the error of the kernel.
   public init(_ options: [String] = []) throws(NetworkMonitorError) {
     do {
-      var wanted = try LineSource.Options(libraryOptions: options)
+      var wanted = try StatusOptions(libraryOptions: options)
       wanted.countsRequests = true
       wanted.tellsFirstAtOnce = true
       wanted.configuration.startsProcesses = false
       wanted.say = { _ in }
       loop = try EventLoop()
       requests = AnnouncedRequests(waking: loop.handle)
-      let source = try LineSource(wanted, on: loop) { [unowned self] in take($0) }
+      let source = try StatusSource(wanted, on: loop) { [unowned self] in take($0) }
       self.source = source
       try source.start()
     } catch {

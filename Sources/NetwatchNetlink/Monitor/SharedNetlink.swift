@@ -101,9 +101,10 @@ private final class TrafficReader: Sendable {
 
   private func sampler(on loop: EventLoop) -> TrafficSampler? {
     if let sampler = sampler.withLock({ $0 })?.value(on: loop) { return sampler }
-    let made = try? TrafficSampler(on: loop, every: interval) { [continuation] figures, _ in
+    let made = try? TrafficSampler(on: loop) { [continuation] _, figures, _ in
       if let traffic = figures.first { continuation.yield(traffic) }
     }
+    made?.setIntervals([interval])
     sampler.withLock { $0 = made.map { LoopConfined($0, on: loop) } }
     return made
   }

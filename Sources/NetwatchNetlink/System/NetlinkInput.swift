@@ -78,7 +78,11 @@ package struct Moment: Hashable, Sendable {
   package let wall: Int64
   /// The total time that the machine has been suspended since its start, in nanoseconds. It is read for samples of counters and
   /// of connections, and 0 otherwise.
-  package var suspended: Int64 = 0
+  package var suspended: Int64
+
+  package init(monotonic: Int64, wall: Int64, suspended: Int64 = 0) {
+    (self.monotonic, self.wall, self.suspended) = (monotonic, wall, suspended)
+  }
 
   /// The current time.
   package static var now: Moment {

@@ -26,26 +26,15 @@ extension EventServer {
   /// Does what clients have newly asked for, once for all messages of this turn of the loop.
   func fulfilWishes() {
     wishes = Wishes(of: clients.values)
-    setTrafficClock()
-    setQualityTimer()
-    answerQuality()
+    provider.sampleTraffic(every: Set(wishes.traffic.keys))
+    answerQuality(provider.sampleQuality(!wishes.quality.isEmpty))
     askForWiFi()
   }
 
   // MARK: What links carry
 
-  private func setTrafficClock() {
-    guard trafficClock != nil || !wishes.traffic.isEmpty else { return }
-    let clock =
-      trafficClock
-      ?? TrafficClock(
-        on: loop, sample: { [unowned self] in newest.flatMap { sampleTraffic($0.path) } },
-        tell: { [unowned self] in publish($1, every: $0) })
-    trafficClock = clock
-    clock.setIntervals(Set(wishes.traffic.keys))
-  }
-
-  private func publish(_ traffic: LinkTraffic, every interval: Duration) {
+  /// Sends the traffic of the link to the clients with this interval.
+  package func publish(_ traffic: LinkTraffic, every interval: Duration) {
     guard var record = newest?.withoutWiFiDetails, let readers = wishes.traffic[interval] else { return }
     record.event = .traffic
     record.traffic = [traffic]
@@ -56,43 +45,19 @@ extension EventServer {
 
   // MARK: How well the link works
 
-  private func setQualityTimer() {
-    guard !wishes.quality.isEmpty else {
-      qualityTimer?.stop()
-      return
-    }
-    let timer = qualityTimer ?? LoopTimer(on: loop) { [unowned self] in tellQuality() }
-    qualityTimer = timer
-    guard timer.deadline == nil else { return }
-    // A client that asks, leaves and asks again causes no further sample.
-    if qualityTime.map({ loop.now - $0 >= QualityMeter.interval }) ?? true {
-      sampleQuality(isFirst: true)
-    }
-    timer.set(forNextTickEvery: QualityMeter.interval)
-  }
-
-  private func sampleQuality(isFirst: Bool) {
-    qualityTime = loop.now
-    quality = lookAtQuality(isFirst)
-  }
-
-  private func tellQuality() {
-    qualityTimer?.set(forNextTickEvery: QualityMeter.interval)
-    sampleQuality(isFirst: false)
-    offerQuality(to: wishes.quality)
-  }
+  /// Sends the quality of the link to the clients that have asked for it.
+  package func publish(_ quality: LinkQuality) { offer(quality, to: wishes.quality) }
 
   /// Sends the figures of the last sample to the clients that have newly asked for them.
-  private func answerQuality() {
+  private func answerQuality(_ quality: LinkQuality?) {
     let askers = qualityAskers.compactMap { clients[$0] }
     qualityAskers = []
-    offerQuality(to: askers)
+    if let quality { offer(quality, to: askers) }
   }
 
   /// Sends figures to clients that have asked for them, if they are news to them.
-  private func offerQuality(to readers: [ClientConnection]) {
-    guard !readers.isEmpty, let quality, quality.isOf(newest?.path.carrier), var record = newest?.withoutWiFiDetails
-    else { return }
+  private func offer(_ quality: LinkQuality, to readers: [ClientConnection]) {
+    guard !readers.isEmpty, quality.isOf(newest?.path.carrier), var record = newest?.withoutWiFiDetails else { return }
     record.event = .quality
     record.quality = quality
     record.tellsQuality = true
@@ -125,7 +90,8 @@ extension EventServer {
     wifiLimit.take(at: now)
     reportedWiFi = wishes.wifi
     wifiAskers = []
-    guard let connection = reportWiFi(wishes.wifi), !askers.isEmpty, var record = newest, record.path.wifi != nil else {
+    guard let connection = provider.report(wishes.wifi), !askers.isEmpty, var record = newest, record.path.wifi != nil
+    else {
       return
     }
     record.path = record.path.with(connection, reason: .initial)

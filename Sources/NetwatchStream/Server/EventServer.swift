@@ -14,7 +14,7 @@ import NetwatchEventLoop
   package static let standardConnectionLimit = 1_024
   /// The most connections that are accepted before the loop handles other events.
   private static let acceptsPerTurn = 64
-  /// The time without a client that wants events after which ``lastSubscriberLeft`` is called. Clients that come and go do not
+  /// The time without a client that wants events after which the provider rests. Clients that come and go do not
   /// make the service begin anew each time.
   private static let restDelay = Duration.seconds(1)
   /// The size of the kernel's send buffer for each client, in bytes; the kernel uses twice as much.
@@ -24,10 +24,7 @@ import NetwatchEventLoop
   private let socket: ListeningSocket
   private let connectionLimit: Int
   private let identity: ServiceIdentity
-  private let requestsChanged: (_ count: Int) -> Void
-  private let generalStatistics: () -> ServiceStatistics
-  private let prepareGreeting: (_ greet: @escaping () -> Void) -> Void
-  private let lastSubscriberLeft: () -> Void
+  unowned let provider: any Provider
   private var registration: EventLoop.Registration?
   private(set) var clients: [ObjectIdentifier: ClientConnection] = [:]
   private var schedule = OrderSchedule<ObjectIdentifier>()
@@ -42,7 +39,7 @@ import NetwatchEventLoop
   /// The clients whose first line is being prepared.
   private var arrivals: [ClientConnection] = []
   private var isPreparingGreeting = false
-  /// Whether first lines have been prepared since ``lastSubscriberLeft`` was called.
+  /// Whether first lines have been prepared since the provider has rested.
   private var isWatched = false
   /// The timer of ``restDelay``; nil until a client comes.
   private var restTimer: LoopTimer?
@@ -53,11 +50,6 @@ import NetwatchEventLoop
   var writer = JSONLineWriter()
   /// The writer of lines that not every client gets.
   var figureWriter = JSONLineWriter()
-  /// The timer of the traffic lines; nil until a client asks for them.
-  var trafficClock: TrafficClock?
-  let sampleTraffic: (NetworkPath) -> TrafficMeter.Sample?
-  let reportWiFi: (WiFiReporting) -> WiFiConnection?
-  let lookAtQuality: (_ isFirst: Bool) -> LinkQuality?
   var wishes = Wishes()
   /// Whether a client has changed what it asks for since ``wishes`` was computed.
   private var areWishesStale = false
@@ -69,13 +61,8 @@ import NetwatchEventLoop
   var wifiTimer: LoopTimer?
   /// The clients that get the current values with the next question.
   var wifiAskers: Set<ObjectIdentifier> = []
-  /// The timer of the quality samples; nil until a client asks for them.
-  var qualityTimer: LoopTimer?
-  /// The clients that get the figures of the last sample at the end of this turn.
+  /// The clients that get the quality of the last sample at the end of this turn.
   var qualityAskers: Set<ObjectIdentifier> = []
-  /// The figures of the last sample, and its time.
-  var quality: LinkQuality?
-  var qualityTime: Duration?
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
   var newest: EventRecord? { didSet { newestLines = [:] } }
@@ -87,46 +74,50 @@ import NetwatchEventLoop
   private var acceptTimer: LoopTimer?
   private var acceptBackoff = Backoff()
 
+  /// What a server tells its clients about, and what they ask for.
+  package protocol Provider: AnyObject {
+    /// The counters of the service as a whole. The server adds those of its clients.
+    var statistics: ServiceStatistics { get }
+    /// Notes that clients have changed the number of running requests, also by their end.
+    func requestsChanged(to count: Int)
+    /// Brings the state up to date, because clients have connected. They get it when this calls `greet`.
+    func prepareGreeting(_ greet: @escaping () -> Void)
+    /// Rests, because no client has wanted events for one second.
+    func lastSubscriberLeft()
+    /// Samples the traffic of the link that carries the path at these intervals from now on, for ``publish(_:every:)``.
+    func sampleTraffic(every intervals: Set<Duration>)
+    /// Samples the quality of the link that carries the path from now on, for ``publish(_:)-(LinkQuality)``, or not any more.
+    ///
+    /// - Returns: The figures of the last sample; nil if they are not known.
+    func sampleQuality(_ isWanted: Bool) -> LinkQuality?
+    /// Reports these values of the WiFi network from now on.
+    ///
+    /// - Returns: The current values; nil if they are not known.
+    func report(_ wifi: WiFiReporting) -> WiFiConnection?
+  }
+
   /// Creates a server that accepts clients at once.
   ///
   /// - Parameters:
   ///   - socket: The socket that clients connect to.
+  ///   - provider: What the server tells about. It has to live as long as the server.
   ///   - loop: The loop that the server belongs to.
   ///   - connectionLimit: The most clients that may be connected. Default: 1,024.
   ///   - memoryLimit: The most bytes that clients may make the server keep. Default: 64 MiB.
   ///   - identity: The identity of the service, for the first line of each connection.
-  ///   - requestsChanged: The closure that is called when a client has changed the number of running requests, also by its end.
-  ///   - statistics: The closure that returns the counters of the service as a whole. The server adds those of its clients.
-  ///   - sampleTraffic: The closure that reads the counters of the link that carries a path; nil if no link does.
-  ///   - reportWiFi: The closure that gets what clients ask of the WiFi network from now on. It returns the current values.
-  ///   - lookAtQuality: The closure that samples the quality of the link that carries the path; nil if it is not known.
-  ///     `isFirst` is true if there was no sample for a while.
-  ///   - prepareGreeting: The closure that is called when clients have connected, which get the state when it calls `greet`.
-  ///   - lastSubscriberLeft: The closure that is called when no client has wanted events for one second.
   /// - Throws: A `SystemError` if the loop cannot watch the socket.
   package init(
-    _ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int = EventServer.standardConnectionLimit,
-    memoryLimit: Int = 64 << 20, identity: ServiceIdentity = ServiceIdentity(),
-    requestsChanged: @escaping (_ count: Int) -> Void, statistics: @escaping () -> ServiceStatistics,
-    sampleTraffic: @escaping (NetworkPath) -> TrafficMeter.Sample? = { _ in nil },
-    reportWiFi: @escaping (WiFiReporting) -> WiFiConnection? = { _ in nil },
-    lookAtQuality: @escaping (_ isFirst: Bool) -> LinkQuality? = { _ in nil },
-    prepareGreeting: @escaping (_ greet: @escaping () -> Void) -> Void = { greet in greet() },
-    lastSubscriberLeft: @escaping () -> Void = {}
+    _ socket: ListeningSocket, of provider: any Provider, on loop: EventLoop,
+    connectionLimit: Int = EventServer.standardConnectionLimit, memoryLimit: Int = 64 << 20,
+    identity: ServiceIdentity = ServiceIdentity()
   ) throws(SystemError) {
+    self.provider = provider
     self.loop = loop
     self.socket = socket
     self.connectionLimit = connectionLimit
     strangers = StrangerCounts(connectionLimit: connectionLimit)
     memory = ClientMemory(limit: memoryLimit)
     self.identity = identity
-    self.requestsChanged = requestsChanged
-    generalStatistics = statistics
-    self.sampleTraffic = sampleTraffic
-    self.reportWiFi = reportWiFi
-    self.lookAtQuality = lookAtQuality
-    self.prepareGreeting = prepareGreeting
-    self.lastSubscriberLeft = lastSubscriberLeft
     openSpare()
     registration = try loop.watch(socket.descriptor.rawValue, for: .readable) { [unowned self] _ in acceptClients() }
   }
@@ -233,7 +224,7 @@ import NetwatchEventLoop
       restTimer
       ?? LoopTimer(on: loop) { [unowned self] in
         isWatched = false
-        lastSubscriberLeft()
+        provider.lastSubscriberLeft()
       }
     restTimer = timer
     if timer.deadline == nil { timer.set(after: Self.restDelay) }
@@ -349,7 +340,7 @@ import NetwatchEventLoop
     guard !arrivals.isEmpty, !isPreparingGreeting else { return }
     isPreparingGreeting = true
     isWatched = true
-    prepareGreeting { [weak self] in self?.greetArrivals() }
+    provider.prepareGreeting { [weak self] in self?.greetArrivals() }
   }
 
   private func greetArrivals() {
@@ -505,7 +496,7 @@ import NetwatchEventLoop
 
   /// Returns the counters and labels that the user of a client may know.
   private func statistics(for client: ClientConnection) -> ServiceStatistics {
-    var statistics = generalStatistics()
+    var statistics = provider.statistics
     statistics.subscribers = subscriberCount
     statistics.requests = requestCount
     guard client.mayBegin else { return statistics }
@@ -519,7 +510,7 @@ import NetwatchEventLoop
 
   private func changeRequestCount(by change: Int) {
     requestCount += change
-    requestsChanged(requestCount)
+    provider.requestsChanged(to: requestCount)
   }
 
   // MARK: Clients go

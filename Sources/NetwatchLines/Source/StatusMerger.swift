@@ -1,0 +1,169 @@
+import Netwatch
+import NetwatchNetlink
+import NetwatchStream
+
+/// Merges the records of this process and those of a service into one sequence, in which each record differs from the one before.
+/// Decides when netlink is read here, and when requests are counted here. Pure.
+///
+/// ```
+///             ┌───────┐  no service answers  ┌──────┐
+///             │ start ├─────────────────────▶│ here │◀─┐
+///             └───┬───┘                      └──┬───┘  │ the service is lost,
+///  a record of a  │      a record of a service  │      │ or not asked any more
+///  service        ▼                             ▼      │
+///             ┌────────────────────────────────────────┴┐
+///             │                 service                 │
+///             └─────────────────────────────────────────┘
+/// ```
+///
+/// The diagram is about the path. The activity comes from each service that answers, also from one of another network or with
+/// other rules.
+struct StatusMerger {
+  enum Input {
+    /// No service has answered in time, or the first record must not wait for one.
+    case noService
+    /// A record of this process.
+    case local(EventRecord)
+    /// The activity as it is counted here, because that was asked for.
+    case counted(EventRecord.Activity)
+    /// A record of a service, and whether that is on the network of this process.
+    case service(EventRecord, sharesNetwork: Bool)
+    /// The connection to the service is lost.
+    case serviceLost
+    /// A service is used for something else from now on, because rules have changed.
+    case use(ServiceUse)
+  }
+
+  enum Output: Equatable {
+    /// The next record.
+    case record(EventRecord)
+    /// New values of the last record, which keeps its number.
+    case update(EventRecord)
+    /// Netlink is read here from now on, or not any more.
+    case watch(Bool)
+    /// Requests are counted here from now on, or not any more. The answer to true is ``Input/counted(_:)``.
+    case count(Bool)
+  }
+
+  /// Where the path comes from.
+  private enum Origin { case start, service, awaitedHere, here }
+
+  /// The records that were passed on.
+  var sequence = RecordSequence()
+  private var use: ServiceUse
+  /// The changes of the signal that are told; nil for none.
+  private let signalChanges: WiFiReporting.SignalChanges?
+  private var origin = Origin.start
+  /// The activity that the service has reported last; nil if none counts.
+  private var servedActivity: EventRecord.Activity?
+  /// Whether no service has sent a record since one was lost.
+  private var hasLostService = false
+  /// Whether the next path comes from another origin than the last one because of new rules.
+  private var hasNewRules = false
+
+  init(_ use: ServiceUse, signalChanges: WiFiReporting.SignalChanges? = nil) {
+    self.use = use
+    self.signalChanges = signalChanges
+  }
+
+  mutating func handle(_ input: Input, at moment: Moment) -> [Output] {
+    switch input {
+    case .noService:
+      origin = .awaitedHere
+      return [.count(true), .watch(true)]
+    case .local(let record): return takeLocal(record, at: moment)
+    case .counted(let activity):
+      guard origin == .here else { return [] }
+      return records(sequence.record(of: activity, because: .serviceLost, at: moment))
+    case .service(let record, let sharesNetwork):
+      return record.event == .wifi
+        ? takeSignal(record, isOfThisNetwork: sharesNetwork)
+        : takeService(record, isOfThisNetwork: sharesNetwork, at: moment)
+    case .serviceLost:
+      hasLostService = true
+      // The counts of the service are not known any more.
+      servedActivity = nil
+      if origin == .here { return [.count(true)] }
+      origin = .awaitedHere
+      return [.count(true), .watch(true)]
+    case .use(let use):
+      self.use = use
+      hasNewRules = true
+      guard case .activity = use, origin != .here else { return [] }
+      origin = .awaitedHere
+      return [.watch(true)]
+    }
+  }
+
+  // MARK: This process
+
+  private mutating func takeLocal(_ record: EventRecord, at moment: Moment) -> [Output] {
+    guard origin == .here || origin == .awaitedHere else { return [] }
+    origin = .here
+    var record = record
+    record.sequence = sequence.nextNumber
+    if let servedActivity {
+      if record.event == .activity { return [] }
+      record.activity = servedActivity
+    }
+    if record.event == .wifi { return update(record.path, at: moment) }
+    guard record.event == .initial, let last = sequence.last else { return [.record(record)] }
+    // The first path after a service has ended is told only if it differs.
+    if let next = successor(record, of: last, because: hasLostService ? .serviceLost : .requestEnded) {
+      return [.record(next)]
+    }
+    if let new = record.path.wifi?.signal, signalChanges?.hasNews(new, after: last.path.wifi?.signal) == true {
+      return update(record.path.with(reason: .signalChanged), at: moment)
+    }
+    return []
+  }
+
+  private mutating func update(_ path: NetworkPath, at moment: Moment) -> [Output] {
+    sequence.repeat(as: .wifi, at: moment, path).map { [.update($0)] } ?? []
+  }
+
+  // MARK: The service
+
+  private mutating func takeService(
+    _ record: EventRecord, isOfThisNetwork: Bool, at moment: Moment
+  ) -> [Output] {
+    let last = sequence.last
+    let reason = record.activityReason(after: last?.activity, hasLostService: hasLostService)
+    let isFirst = servedActivity == nil
+    hasLostService = false
+    servedActivity = record.activity
+    let stops: [Output] = isFirst ? [.count(false)] : []
+    guard case .everything = use, isOfThisNetwork else {
+      if last != nil { return stops + records(sequence.record(of: record.activity, because: reason, at: moment)) }
+      origin = .awaitedHere
+      return stops + [.watch(true)]
+    }
+    let stopsWatching: [Output] = origin == .here || origin == .awaitedHere ? [.watch(false)] : []
+    origin = .service
+    guard let last else { return stops + stopsWatching + [.record(record.asInitial)] }
+    return stops + stopsWatching + records(successor(record, of: last, because: reason))
+  }
+
+  /// Takes new values of the WiFi network. They are ignored if their path is not the last one that was told.
+  private mutating func takeSignal(_ record: EventRecord, isOfThisNetwork: Bool) -> [Output] {
+    let isLate = !record.path.saysTheSame(as: sequence.last?.path ?? record.path)
+    // The first record is the response to this client.
+    if origin != .service || !isOfThisNetwork || isLate || record.path.reason == .initial { return [] }
+    return update(
+      record.path, at: Moment(monotonic: record.monotonicNanoseconds, wall: record.nanosecondsSince1970))
+  }
+
+  // MARK: Records
+
+  private func records(_ record: EventRecord?) -> [Output] { record.map { [.record($0)] } ?? [] }
+
+  /// Returns the first record of another origin as the next one; nil if it says the same as the last.
+  private mutating func successor(
+    _ record: EventRecord, of last: EventRecord, because reason: EventRecord.ActivityReason
+  ) -> EventRecord? {
+    defer { hasNewRules = false }
+    guard var next = record.successor(of: last, becauseOf: reason) else { return nil }
+    if hasNewRules, next.event == .reachability { next.path = next.path.with(reason: .rulesChanged) }
+    return next
+  }
+}

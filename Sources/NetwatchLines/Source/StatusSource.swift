@@ -1,0 +1,268 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchNetlink
+import NetwatchStream
+
+/// The source of all lines: records of the path, of what is in flight, of figures and of the results of probes. Each record is
+/// complete state, with a number and a date. The source belongs to one loop and its thread.
+///
+/// A `LocalStatus` and a `RemoteStatus` report what they know, and a `StatusMerger` makes one sequence of it. A
+/// `ProbeAnnotator` adds the results of probes, and `Figures` adds the figures.
+package final class StatusSource {
+  /// The time that a service has for its first line before netlink is read instead.
+  private static let patience = Duration.milliseconds(250)
+
+  private let loop: EventLoop
+  private let options: StatusOptions
+  private let emit: (EventRecord) -> Void
+  private var local: LocalStatus?
+  private var remote: RemoteStatus?
+  private var merger: StatusMerger
+  private var probes: ProbeAnnotator?
+  /// The URL of the probe that a rule has asked for; nil if none has.
+  private var ruledProbe: String?
+  /// Nil until the end of `init`.
+  private var figures: Figures?
+  private var isFinished = false
+  /// The error that ended the source; nil if there is none.
+  package private(set) var failure: (any Error)?
+
+  /// Creates a source that does not read anything yet.
+  ///
+  /// - Parameters:
+  ///   - options: The options of the source.
+  ///   - loop: The loop that the source belongs to.
+  ///   - emit: The closure that gets each record, from within ``start()`` and ``run()``.
+  /// - Throws: An error if probes are required and cannot be made, or the kernel refuses a socket.
+  package init(_ options: StatusOptions, on loop: EventLoop, emit: @escaping (EventRecord) -> Void) throws {
+    self.options = options
+    self.loop = loop
+    self.emit = emit
+    merger = StatusMerger(options.serviceUse, signalChanges: options.configuration.wifi.signal)
+    options.input.onFailure { [unowned self] error in fail(error) }
+    ruledProbe = options.probeByRule == nil ? nil : options.rules?.rules.probe
+    if let probe = options.probe { probes = try makeProbes(probe) }
+    let local = LocalStatus(
+      options, on: loop, failed: { [unowned self] error in fail(error) },
+      emit: { [unowned self] in merge(.local($0)) })
+    self.local = local
+    figures = try Figures(
+      options, on: loop,
+      addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
+      emit: { [unowned self] in emitFigures($0, at: $1) })
+    local.linksChanged = { [unowned self] in figures?.linksChanged($0, at: $1) }
+    remote = RemoteStatus(
+      options, on: loop, emit: { [unowned self] in take($0, sharesNetwork: $1) },
+      lost: { [unowned self] in loseService() })
+  }
+
+  deinit { stop() }
+
+  // MARK: From start to finish
+
+  /// Connects to the service, or lists everything and passes on the first record.
+  ///
+  /// - Throws: The error that ended the source.
+  package func start() throws {
+    remote?.connect(for: options.serviceUse)
+    if hasService, !options.tellsFirstAtOnce {
+      loop.schedule(after: Self.patience) { [unowned self] in
+        if merger.sequence.last == nil, probes?.isHolding != true { merge(.noService) }
+      }
+    } else {
+      merge(.noService)
+    }
+    if let failure { throw failure }
+    if !isFinished { watchFiles() }
+    if options.tellsFirstAtOnce, merger.sequence.isEmpty { emit(merger.sequence.appendUnresolved()) }
+  }
+
+  /// Has the kernel report changes of files. A source that has told its only record does without, because taking that back takes up
+  /// to 20 milliseconds.
+  private func watchFiles() {
+    remote?.waitForService()
+    figures?.watchFiles()
+    guard let files = options.rules, options.player == nil else { return }
+    files.follow(on: loop) { [unowned self] in use(files.rules) }
+  }
+
+  /// Passes on records until ``finish()``, or until the end of the trace that is replayed.
+  ///
+  /// - Throws: The error that was passed to ``fail(_:)``, or that of the loop.
+  package func run() throws {
+    if let player = options.player {
+      local?.replay(player, until: { isFinished }, figures)
+    } else if !isFinished {
+      try loop.run()
+    }
+    if let failure { throw failure }
+  }
+
+  /// Leaves the loop, and ends the running probe.
+  package func stop() {
+    options.rules?.stop()
+    local?.stop()
+    remote?.stop()
+    probes?.stop()
+    figures?.stop()
+  }
+
+  /// Makes ``run()`` return. No record is passed on any more.
+  package func finish() {
+    isFinished = true
+    loop.stop()
+  }
+
+  /// Ends the source with an error, which ``run()`` throws. The first error counts.
+  package func fail(_ error: any Error) {
+    failure = failure ?? error
+    finish()
+  }
+
+  // MARK: Records
+
+  private func merge(_ input: StatusMerger.Input) {
+    for output in merger.handle(input, at: .now) where !isFinished {
+      switch output {
+      case .record(let record): if let probes { probes.add(record) } else { add(record) }
+      case .update(let record): emitWithFigures(record)
+      case .watch(true): local?.watch(triesAgain: !merger.sequence.isEmpty)
+      case .watch(false): local?.stopWatching()
+      case .count(true):
+        local?.startCounting()
+        merge(.counted(local?.activity ?? .init()))
+      case .count(false): local?.stopCounting()
+      }
+    }
+  }
+
+  private func add(_ record: EventRecord) {
+    let record = merger.sequence.append(record)
+    figures?.follow(record)
+    emitWithFigures(record)
+  }
+
+  /// Passes on the last record again, with the current figures.
+  private func emitFigures(_ event: EventRecord.Event, at moment: Moment) {
+    guard !isFinished, let record = merger.sequence.repeat(as: event, at: moment) else { return }
+    emitWithFigures(record)
+  }
+
+  private func emitWithFigures(_ record: EventRecord) {
+    var record = record
+    figures?.set(&record)
+    emit(record)
+  }
+
+  // MARK: The service
+
+  /// Whether there is a connection to a service.
+  package var hasService: Bool { remote?.isConnected ?? false }
+
+  private func take(_ record: EventRecord, sharesNetwork: Bool) {
+    if isFinished { return }
+    switch record.event {
+    case .traffic, .quality:
+      if sharesNetwork { figures?.receive(record, over: merger.sequence.last?.path) }
+    default: merge(.service(record, sharesNetwork: sharesNetwork))
+    }
+  }
+
+  private func loseService() {
+    guard !isFinished else { return }
+    figures?.serviceWasLost(merger.sequence.last?.path)
+    merge(.serviceLost)
+  }
+
+  /// Sets the requests of this program, with their labels. A service counts them; without one, they count here.
+  ///
+  /// - Parameter date: The time of the change, on the monotonic clock.
+  package func setRequests(_ requests: [UInt64: String?], at date: Duration) {
+    remote?.requests = requests
+    local?.setRequests(requests.count, at: date)
+  }
+
+  /// Returns the labels of the service's requests that this user may see. Waits at most 250 milliseconds for the response.
+  package func labels(of record: EventRecord) -> [NamedCount] {
+    record.activity.requests > 0 ? remote?.labels(within: Self.patience) ?? [] : []
+  }
+
+  // MARK: Rules
+
+  /// What is wrong with the files of rules as they were read last.
+  package var ruleFaults: [NetworkRules.Fault] { options.rules?.faults ?? [] }
+
+  private func use(_ rules: NetworkRules) {
+    if isFinished { return }
+    let use = options.serviceUse
+    if let remote, remote.use != use {
+      let wasConnected = remote.isConnected
+      // A service that has told figures does not any more.
+      if case .everything = remote.use { figures?.serviceWasLost(merger.sequence.last?.path) }
+      remote.connect(for: use)
+      remote.waitForService()
+      if wasConnected, !remote.isConnected { loseService() }
+      merge(.use(use))
+    }
+    local?.use(rules)
+    replaceProbe(rules.probe)
+  }
+
+  // MARK: Probes
+
+  private func makeProbes(_ settings: ProbeSettings) throws -> ProbeAnnotator {
+    try ProbeAnnotator(
+      settings, on: loop, say: options.say,
+      tell: { [unowned self] record in
+        var record = record
+        // A service has its own numbers, and records of this source are between them.
+        record.sequence = merger.sequence.nextNumber
+        add(record)
+      }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
+  }
+
+  private func replaceProbe(_ url: String?) {
+    guard !isFinished, let make = options.probeByRule, url != ruledProbe else { return }
+    ruledProbe = url
+    let held = probes?.heldRecord
+    probes?.stop()
+    do {
+      probes = try url.map { url in
+        var settings = make(url)
+        settings.holdsFirstLine = held != nil
+        figures?.probe(settings.host)
+        return try makeProbes(settings)
+      }
+    } catch {
+      options.say("\(error)")
+      probes = nil
+    }
+    guard var record = held ?? merger.sequence.repeat(as: .reachability, at: .now) else { return }
+    if held == nil {
+      record.path = record.path.with(reason: .rulesChanged)
+      record.internet = nil
+      record.portalURL = nil
+      record.sequence = merger.sequence.nextNumber
+    }
+    if let probes { probes.add(record) } else { add(record) }
+  }
+
+  // MARK: Questions
+
+  /// Returns the programs whose connections are in flight, or nil if these are not counted. This process searches /proc itself
+  /// for at most `time`, even if a service counts, so that users see only what their own permissions allow.
+  package func programs(of record: EventRecord, within time: Duration) -> [NamedCount]? {
+    record.activity.connections.map { $0 == 0 ? [] : local?.programs(within: time) ?? [] }
+  }
+
+  /// Returns how the current verdict has come about. Throws if netlink is not read or fails.
+  package func findings() throws -> PathFindings {
+    guard let local else { throw PlainError("netlink is not read") }
+    return try local.findings()
+  }
+
+  /// Returns the ID of the network that carries the last path from netlink; nil while it is not known.
+  ///
+  /// - Parameter key: The secret key of this machine.
+  package func network(key: [UInt8]) -> NetworkIdentity? { local?.network(key: key) }
+}
