@@ -117,7 +117,10 @@ let package = Package(
       ["NetwatchStream", "NetwatchLines", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     tests(
       "NetwatchLinesTests",
-      ["NetwatchLines", "NetwatchOptions", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
+      [
+        "NetwatchLines", "NetwatchOptions", "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchStream",
+        "NetwatchTestSupport",
+      ]),
     tests(
       "NetwatchCLITests",
       ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchOptions", "NetwatchStream", "NetwatchTestSupport"],
