@@ -113,8 +113,8 @@ import Testing
     situation.found(&record)
     let output = unsafe open("/dev/null", O_WRONLY | O_CLOEXEC)
     defer { close(output) }
-    let renderer = TextRenderer(terminal: Terminal(descriptor: output, color: .never, locale: "C.UTF-8"))
-    renderer.answerOnce(.init(target: .internet))
+    let renderer = TextRenderer(
+      terminal: Terminal(descriptor: output, color: .never, locale: "C.UTF-8"), snapshot: .init(target: .internet))
     let text = renderer.text(record)
     let file = Self.folder.appending(path: "\(situation.testDescription).txt")
     if Self.isUpdating { try Data(text.utf8).write(to: file) }

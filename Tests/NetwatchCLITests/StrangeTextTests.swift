@@ -33,15 +33,17 @@ import Testing
     let record = record(attack)
     var outputs: [(String, String)] = []
     for (locale, isSnapshot) in [("C.UTF-8", true), ("C.UTF-8", false), ("C", true)] {
-      let renderer = TextRenderer(terminal: Terminal(descriptor: -1, color: .never, locale: locale), saysWhy: true)
-      if isSnapshot { renderer.answerOnce(.init(target: .internet, listsAll: true, showsQuality: true)) }
-      renderer.namePrograms { _ in [NamedCount(name: "p\(attack)", count: 1)] }
-      renderer.nameRequests { _ in [NamedCount(name: "l\(attack)", count: 1)] }
+      let renderer = TextRenderer(
+        terminal: Terminal(descriptor: -1, color: .never, locale: locale), saysWhy: true,
+        snapshot: isSnapshot ? .init(target: .internet, listsAll: true, showsQuality: true) : nil)
+      let names = LineNames(
+        programs: { [NamedCount(name: "p\(attack)", count: 1)] },
+        requests: { [NamedCount(name: "l\(attack)", count: 1)] })
       for event in [EventRecord.Event.initial, .reachability, .activity, .interfaces, .wifi, .traffic, .stages] {
         var record = record
         record.event = event
         record.listsInterfaces = true
-        outputs.append(("text \(event)", renderer.text(record)))
+        outputs.append(("text \(event)", renderer.text(record, names)))
       }
     }
     var writer = JSONLineWriter()

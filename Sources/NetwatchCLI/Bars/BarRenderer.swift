@@ -8,15 +8,14 @@ final class BarRenderer: LineRenderer {
   private var writer: BarLineWriter
   private var printed = LineBuffer()
   private var hasPrinted = false
-  /// Whether the writer already has the line of the record that is printed next.
-  private var isReady = false
   private var repetition: LoopTimer?
-  private weak var loop: EventLoop?
+  /// Where the line was printed; nil before the first one.
+  private var output: StandardOutput?
   private var clicks: BarClicks?
   /// Whether a click opens the login page of the last record.
   private let opensPortal: Bool
   private var portal: PortalURL?
-  private var fail: ((any Error) -> Void)?
+  private var failed: (any Error) -> Void = { _ in }
 
   /// Creates a renderer that has printed nothing yet.
   ///
@@ -28,8 +27,9 @@ final class BarRenderer: LineRenderer {
     writer = try BarLineWriter(format, look)
   }
 
-  func prepare(on loop: EventLoop) throws {
-    self.loop = loop
+  func prepare(on loop: EventLoop, failed: @escaping (any Error) -> Void) throws {
+    self.failed = failed
+    if format.repetition != nil { repetition = LoopTimer(on: loop) { [unowned self] in repeatLine() } }
     guard format.getsClicks || opensPortal && format.clickHeader != nil else { return }
     clicks = try BarClicks(on: loop) { [unowned self, unowned loop] in
       guard opensPortal, let portal else { return }
@@ -37,29 +37,21 @@ final class BarRenderer: LineRenderer {
     }
   }
 
-  func onFailure(_ body: @escaping (any Error) -> Void) { fail = body }
-
-  func shows(_ record: EventRecord) -> Bool {
-    writer.write(record)
-    isReady = true
-    return !hasPrinted || !writer.line.equals(printed)
-  }
-
-  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
+  func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) throws(PlainError) -> Bool {
     portal = record.portalURL
-    if !isReady { writer.write(record) }
-    isReady = false
-    try printLine(to: output)
+    writer.write(record)
+    return try printLine(to: output)
   }
 
   /// Clears the bar's text, because a bar must not show a state that is no longer updated.
   func printEnd(to output: StandardOutput) throws(PlainError) {
     writer.writeEnd()
-    try printLine(to: output)
+    _ = try printLine(to: output)
   }
 
-  private func printLine(to output: StandardOutput) throws(PlainError) {
-    if hasPrinted, writer.line.equals(printed) { return }
+  /// Returns false if the line is the one that the bar shows.
+  private func printLine(to output: StandardOutput) throws(PlainError) -> Bool {
+    if hasPrinted, writer.line.equals(printed) { return false }
     let start = opensPortal ? format.clickHeader ?? format.header : format.header
     if !hasPrinted, start.utf8CodeUnitCount > 0 {
       var header = LineBuffer(capacity: 64)
@@ -70,21 +62,17 @@ final class BarRenderer: LineRenderer {
     hasPrinted = true
     printed.removeAll()
     printed.append(writer.line)
-    scheduleRepetition(to: output)
+    self.output = output
+    if let delay = format.repetition { repetition?.set(after: delay) }
+    return true
   }
 
-  private func scheduleRepetition(to output: StandardOutput) {
-    guard let delay = format.repetition, let loop else { return }
-    if repetition == nil {
-      repetition = LoopTimer(on: loop) { [unowned self] in
-        do throws(PlainError) {
-          try output.write(printed)
-        } catch {
-          fail?(error)
-        }
-      }
+  private func repeatLine() {
+    do throws(PlainError) {
+      try output?.write(printed)
+    } catch {
+      failed(error)
     }
-    repetition?.set(after: delay)
   }
 }
 

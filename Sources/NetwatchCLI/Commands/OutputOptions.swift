@@ -93,10 +93,11 @@ struct OutputOptions {
   ///   - showsTraffic: Whether a bar without `--template` shows the traffic. Default: false.
   ///   - opensPortal: Whether a click on a bar opens a login page. Default: false.
   ///   - target: The target that the paths of records lead to. Default: the internet.
+  ///   - snapshot: What a snapshot in text is about. Default: nil, lines follow one another.
   /// - Throws: A `PlainError` if the template makes no sense.
   func makeRenderer(
     saysWhy: Bool = false, units: TrafficUnits = .bits, showsTraffic: Bool = false, opensPortal: Bool = false,
-    about target: NetworkTarget = .internet
+    about target: NetworkTarget = .internet, snapshot: TextRenderer.Snapshot? = nil
   ) throws(PlainError) -> any LineRenderer {
     let barFormat: BarFormat? =
       if case .bar(let bar) = format { bar.format } else { looksLikeBar && !wantsJSON ? .plain : nil }
@@ -107,6 +108,8 @@ struct OutputOptions {
         showsTraffic: showsTraffic)
       return try BarRenderer(barFormat, look, opensPortal: opensPortal)
     }
-    return isText ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units) : JSONRenderer(about: target)
+    return isText
+      ? TextRenderer(terminal: terminal, saysWhy: saysWhy, units: units, snapshot: snapshot)
+      : JSONRenderer(about: target)
   }
 }

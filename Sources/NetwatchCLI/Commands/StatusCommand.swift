@@ -9,23 +9,16 @@ struct StatusCommand {
 
   func run() throws -> ProcessEnding {
     let renderer = try makeRenderer()
-    let text = renderer as? TextRenderer
+    let isText = renderer is TextRenderer
     let needsNetwork = options.namesNetwork || options.conditions.needNetwork
-    let saysAll = options.isVerbose && text != nil || options.isPrometheus
-    text?.answerOnce(
-      .init(
-        target: options.watch.target,
-        counts: options.watch.rules.selection(with: options.rules?.rules ?? NetworkRules()),
-        listsAll: options.watch.listsInterfaces,
-        showsQuality: options.quality))
-
+    let saysAll = options.isVerbose && isText || options.isPrometheus
     var lines = StatusOptions()
     lines.configuration = options.watch.configuration
     lines.configuration.wifi = options.wifi(saysAll: saysAll)
     lines.configuration.wifi.signal = nil
     lines.tellsQuality = options.quality || options.output.showsQuality || saysAll
     lines.tellsStages = options.stages || options.output.showsStage || options.conditions.needStages
-    lines.listsInterfaces = options.watch.listsInterfaces || text != nil
+    lines.listsInterfaces = options.watch.listsInterfaces || isText
     // A service does not list links.
     lines.service = options.serviceUse(
       needsOwn: lines.listsInterfaces || lines.configuration.wifi.isWanted || lines.tellsStages || needsNetwork)
@@ -34,7 +27,7 @@ struct StatusCommand {
     lines.probe?.holdsFirstLine = true
     lines.saysWhatIsMissing = options.isVerbose
     let follower = try Follower(
-      lines, renderer: renderer, count: 1, namesPrograms: text != nil || options.namesPrograms,
+      lines, renderer: renderer, count: 1, namesPrograms: isText || options.namesPrograms,
       conditions: options.conditions, networkKey: needsNetwork ? NetworkKey.read() : nil,
       namesNetwork: options.namesNetwork)
     try follower.run()
@@ -57,11 +50,17 @@ struct StatusCommand {
   private func makeRenderer() throws(PlainError) -> any LineRenderer {
     if options.isQuiet || printsOnlyNetwork { return NoRenderer() }
     if options.isPrometheus { return MetricsRenderer(asksService: options.watch.usesService) }
-    return try options.output.makeRenderer(saysWhy: options.isVerbose, about: options.watch.target)
+    return try options.output.makeRenderer(
+      saysWhy: options.isVerbose, about: options.watch.target,
+      snapshot: .init(
+        target: options.watch.target,
+        counts: options.watch.rules.selection(with: options.rules?.rules ?? NetworkRules()),
+        listsAll: options.watch.listsInterfaces,
+        showsQuality: options.quality))
   }
 }
 
 /// Prints nothing, for a command whose answer is its exit status.
 private final class NoRenderer: LineRenderer {
-  func print(_ record: EventRecord, to output: StandardOutput) {}
+  func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) -> Bool { true }
 }

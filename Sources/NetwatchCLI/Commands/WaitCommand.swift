@@ -14,7 +14,7 @@ struct WaitCommand {
     let renderer = try options.output.makeRenderer(saysWhy: options.isVerbose, about: options.watch.target)
     let output = options.isQuiet ? nil : try StandardOutput()
     let (last, isMet, network) = try wait()
-    if let last, let output { try renderer.print(last, to: output) }
+    if let last, let output { _ = try renderer.print(last, LineNames(), to: output) }
     if let last, !isMet, !options.isQuiet { options.conditions.tellRefutations(for: last, in: { network }) }
     return .exited(isMet ? 0 : 1)
   }

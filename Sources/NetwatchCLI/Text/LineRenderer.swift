@@ -5,28 +5,28 @@ import NetwatchStream
 /// Prints records for people, bars or collectors. Each record is one write.
 protocol LineRenderer: AnyObject {
   /// Starts to watch what lines depend on, such as the size of the terminal or the clicks of a bar.
-  func prepare(on loop: EventLoop) throws
-  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError)
-  /// Returns whether a record gives a line. `print` prints nothing for other records.
-  func shows(_ record: EventRecord) -> Bool
-  /// Sets the closure that returns the programs whose connections are in flight. From now on, lines also name them.
-  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?)
-  /// Sets the closure that returns the requests that the service counts. From now on, text that explains also names them.
-  func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount])
-  /// Sets the closure that returns the ID of the network. From now on, lines also have it.
-  func nameNetwork(_ body: @escaping () -> NetworkIdentity?)
-  /// Sets the closure that is called if something fails outside of ``print(_:to:)``.
-  func onFailure(_ body: @escaping (any Error) -> Void)
+  ///
+  /// - Parameter failed: The closure that is called if something fails outside of ``print(_:_:to:)``.
+  func prepare(on loop: EventLoop, failed: @escaping (any Error) -> Void) throws
+  /// Prints the line of a record, if it has one.
+  ///
+  /// - Returns: Whether the record has a line.
+  func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) throws(PlainError) -> Bool
   /// Prints the last line of a bar when netwatch cannot continue.
   func printEnd(to output: StandardOutput) throws(PlainError)
 }
 
 extension LineRenderer {
-  func prepare(on loop: EventLoop) {}
-  func shows(_ record: EventRecord) -> Bool { true }
-  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) {}
-  func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) {}
-  func nameNetwork(_ body: @escaping () -> NetworkIdentity?) {}
-  func onFailure(_ body: @escaping (any Error) -> Void) {}
+  func prepare(on loop: EventLoop, failed: @escaping (any Error) -> Void) {}
   func printEnd(to output: StandardOutput) throws(PlainError) {}
+}
+
+/// The names that a line may have beyond its record. Each is looked up when it is asked for.
+struct LineNames {
+  /// Returns the programs whose connections are in flight, or nil if these are not counted. Nil if lines do not name them.
+  var programs: (() -> [NamedCount]?)?
+  /// Returns the requests that a service counts.
+  var requests: () -> [NamedCount] = { [] }
+  /// Returns the ID of the network, or nil while it is not known. Nil if lines do not have the ID.
+  var network: (() -> NetworkIdentity?)?
 }

@@ -9,9 +9,10 @@ final class MetricsRenderer: LineRenderer {
 
   init(asksService: Bool) { self.asksService = asksService }
 
-  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
+  func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) throws(PlainError) -> Bool {
     let statistics = asksService ? ServiceStatistics.ofRunningService(ofOurNetwork: true) : nil
     try output.write(text(record, statistics))
+    return true
   }
 
   private func text(_ record: EventRecord, _ statistics: ServiceStatistics?) -> String {

@@ -43,39 +43,38 @@ final class TextRenderer: LineRenderer {
   private let saysWhy: Bool
   private let units: TrafficUnits
   /// Nil if lines follow one another.
-  private var snapshot: Snapshot?
+  private let snapshot: Snapshot?
   private var wasVisible = false
-  private var programs: ((EventRecord) -> [NamedCount]?)?
-  private var requests: ((EventRecord) -> [NamedCount])?
   /// The interface that carried the traffic when the last line was printed.
   private var formerName: String?
 
   /// - Parameters:
   ///   - saysWhy: Whether a sentence beneath each line explains the reason.
-  ///   - units: The unit of rates.
-  init(terminal: Terminal, saysWhy: Bool = false, units: TrafficUnits = .bits) {
+  ///   - units: The unit of rates. Default: bits.
+  ///   - snapshot: What a snapshot is about, which answers whether the target is reachable. Default: nil, lines follow one another.
+  init(terminal: Terminal, saysWhy: Bool = false, units: TrafficUnits = .bits, snapshot: Snapshot? = nil) {
     self.terminal = terminal
     self.saysWhy = saysWhy
     self.units = units
+    self.snapshot = snapshot
   }
 
-  func prepare(on loop: EventLoop) throws {
+  func prepare(on loop: EventLoop, failed: @escaping (any Error) -> Void) throws {
     try terminal.followResizes(on: loop)
   }
 
-  /// Makes the renderer print one snapshot, which answers whether the target is reachable.
-  func answerOnce(_ snapshot: Snapshot) { self.snapshot = snapshot }
-
-  func print(_ record: EventRecord, to output: StandardOutput) throws(PlainError) {
-    if shows(record) { try output.write(text(record)) }
+  func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) throws(PlainError) -> Bool {
+    if record.event == .activity, record.activity.state.isVisible == wasVisible { return false }
+    try output.write(text(record, names))
+    return true
   }
 
   /// Returns the lines for a record that is shown.
-  func text(_ record: EventRecord) -> String {
+  func text(_ record: EventRecord, _ names: LineNames = LineNames()) -> String {
     if record.event == .traffic { return trafficLines(record) }
     if record.event == .quality { return qualityLine(record) }
     wasVisible = record.activity.state.isVisible
-    var text = line(record)
+    var text = line(record, names)
     if let snapshot {
       text += answer(record, snapshot)
     } else if saysWhy, record.event != .activity {
@@ -92,19 +91,11 @@ final class TextRenderer: LineRenderer {
     return text
   }
 
-  func namePrograms(_ body: @escaping (EventRecord) -> [NamedCount]?) { programs = body }
-
-  func nameRequests(_ body: @escaping (EventRecord) -> [NamedCount]) { if saysWhy { requests = body } }
-
-  func shows(_ record: EventRecord) -> Bool {
-    record.event != .activity || record.activity.state.isVisible != wasVisible
-  }
-
   // MARK: The line
 
-  private func line(_ record: EventRecord) -> String {
+  private func line(_ record: EventRecord, _ names: LineNames) -> String {
     let path = record.path
-    let reasons = reasons(record)
+    let reasons = reasons(record, names)
     // The rest of the line is for the address, which is shortened if it is long, and for the reason.
     let room = terminal.columns.map { $0 - Self.column.address - 1 - (reasons.first?.columns ?? 0) } ?? .max
     // If the terminal is too narrow for the columns, there are none.
@@ -150,8 +141,8 @@ final class TextRenderer: LineRenderer {
   }
 
   /// Returns the reason and the details, each with a comma if another one follows.
-  private func reasons(_ record: EventRecord) -> [String] {
-    let phrases = ([reason(record)] + details(of: record)).filter { !$0.isEmpty }
+  private func reasons(_ record: EventRecord, _ names: LineNames) -> [String] {
+    let phrases = ([reason(record, names)] + details(of: record)).filter { !$0.isEmpty }
     return phrases.dropLast().map { $0 + "," } + phrases.suffix(1)
   }
 
@@ -162,9 +153,9 @@ final class TextRenderer: LineRenderer {
     return line.lines
   }
 
-  private func reason(_ record: EventRecord) -> String {
+  private func reason(_ record: EventRecord, _ names: LineNames) -> String {
     let activity = record.activity
-    let inFlight = activity.inFlight > 0 ? "\(activity.inFlight) in flight" + names(record) : ""
+    let inFlight = activity.inFlight > 0 ? "\(activity.inFlight) in flight" + text(of: names, record.activity) : ""
     let running = inFlight.isEmpty ? "" : ", " + inFlight
     switch record.event {
     case .interfaces: return "links changed" + running
@@ -182,11 +173,11 @@ final class TextRenderer: LineRenderer {
   }
 
   /// Returns the names of programs and requests. Programs choose them, so they are made harmless.
-  private func names(_ record: EventRecord) -> String {
-    var names = programs?(record)?.map { "\($0.name.harmless) \($0.count)" } ?? []
-    names += requests?(record).map { "\(quoted(fit($0.name.harmless, Self.width.label))) \($0.count)" } ?? []
-    if programs != nil, record.activity.datagrams ?? 0 > 0 { names.append("UDP") }
-    return names.isEmpty ? "" : ": " + names.joined(separator: ", ")
+  private func text(of names: LineNames, _ activity: EventRecord.Activity) -> String {
+    var words = names.programs?()?.map { "\($0.name.harmless) \($0.count)" } ?? []
+    if saysWhy { words += names.requests().map { "\(quoted(fit($0.name.harmless, Self.width.label))) \($0.count)" } }
+    if names.programs != nil, activity.datagrams ?? 0 > 0 { words.append("UDP") }
+    return words.isEmpty ? "" : ": " + words.joined(separator: ", ")
   }
 
   /// Returns the details of the path, such as the WiFi signal, the tunnel and what a probe has found.

@@ -11,6 +11,8 @@ final class Follower {
   private let output: StandardOutput
   private let hooks: HookRunner?
   private let conditions: [Condition]
+  private let namesPrograms: Bool
+  private let namesNetwork: Bool
   private let networkKey: [UInt8]?
   private let log: LogFeed?
   private var source: StatusSource?
@@ -38,6 +40,8 @@ final class Follower {
     self.networkKey = networkKey
     self.renderer = renderer
     self.count = count
+    self.namesPrograms = namesPrograms
+    self.namesNetwork = namesNetwork
     output = try StandardOutput()
     loop = try EventLoop()
     self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
@@ -45,14 +49,7 @@ final class Follower {
     let source = try StatusSource(options, on: loop) { [unowned self] record in print(record) }
     self.source = source
     try output.whenReaderGoes(on: loop) { [unowned source] in source.finish() }
-    try renderer.prepare(on: loop)
-    renderer.onFailure { [unowned source] error in source.fail(error) }
-    renderer.nameRequests { [unowned source] record in source.labels(of: record) }
-    if namesNetwork { renderer.nameNetwork { [unowned self] in currentNetwork } }
-    guard namesPrograms else { return }
-    // A process that prints one line has nothing else to do, so it may search longer.
-    let searchTime = count == 1 ? Duration.seconds(1) : .milliseconds(50)
-    renderer.namePrograms { [unowned source] record in source.programs(of: record, within: searchTime) }
+    try renderer.prepare(on: loop) { [unowned source] error in source.fail(error) }
   }
 
   /// Prints the lines.
@@ -83,17 +80,26 @@ final class Follower {
   private func print(_ record: EventRecord) {
     // First, because whoever reads the line may end netwatch at once.
     log?.add(record)
-    if renderer.shows(record) { lines += 1 }
     if networkKey != nil { network = currentNetwork }
     isAsWanted = conditions.hold(for: record, in: network)
     last = record
     do throws(PlainError) {
-      try renderer.print(record, to: output)
+      if try renderer.print(record, names(of: record), to: output) { lines += 1 }
       // Hooks do not run for traffic lines, because they come each second.
       if record.event != .traffic { hooks?.run(record) }
     } catch {
       source?.fail(error)
     }
     if output.isReaderGone || lines >= count ?? .max { source?.finish() }
+  }
+  private func names(of record: EventRecord) -> LineNames {
+    var names = LineNames(requests: { [self] in source?.labels(of: record) ?? [] })
+    if namesPrograms {
+      // A process that prints one line has nothing else to do, so it may search longer.
+      let searchTime = count == 1 ? Duration.seconds(1) : .milliseconds(50)
+      names.programs = { [self] in source?.programs(of: record, within: searchTime) }
+    }
+    if namesNetwork { names.network = { [self] in network } }
+    return names
   }
 }
