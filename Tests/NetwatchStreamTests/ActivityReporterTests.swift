@@ -65,4 +65,22 @@ import Testing
     }
     withExtendedLifetime((reporter, home)) {}
   }
+
+  @Test func `labels are those of the requests, and the reporter's for the others`() throws {
+    let service = try TestService()
+    let reader = try TestClient(service)
+    let indicator = ActivityIndicator()
+    let one = indicator.begin("up")
+    let two = indicator.begin()
+    let three = indicator.begin("up")
+    let reporter = try ActivityReporter(of: indicator, label: "app", to: [service.address])
+    #expect(reader.event(inFlight: 3) != nil)
+    reader.write("{\"events\":false}\n")
+    let labels = #""labels":[{"label":"up","requests":2},{"label":"app","requests":1}]"#
+    #expect(try #require(reader.answer(to: "{\"stats\":1}")).contains(labels))
+    one.end()
+    two.end()
+    three.end()
+    withExtendedLifetime(reporter) {}
+  }
 }

@@ -157,6 +157,28 @@ import Testing
 
   // MARK: Labels
 
+  @Test func `a program tells in one message what runs, beside requests with ids`() throws {
+    let service = try TestService()
+    let (client, reader) = (try TestClient(service), try TestClient(service))
+    client.write("{\"begin\":\"a\",\"label\":\"up\"}\n{\"running\":3,\"labels\":[{\"label\":\"up\",\"requests\":2}]}\n")
+    #expect(reader.event(inFlight: 4) != nil)
+    client.write("{\"events\":false}\n")
+    #expect(client.answer(to: "{\"stats\":1}")?.contains(#""labels":[{"label":"up","requests":3}]"#) == true)
+    // The same again changes nothing; the ids are the client's own.
+    client.write("{\"running\":3}\n{\"end\":\"a\"}\n")
+    #expect(reader.event(inFlight: 3) != nil)
+    #expect(client.answer(to: "{\"stats\":1}")?.contains(#""labels":[]"#) == true)
+    client.write("{\"running\":0}\n")
+    #expect(reader.event(inFlight: 0) != nil)
+    client.write("{\"running\":4096}\n")
+    #expect(reader.event(inFlight: 4_096) != nil)
+    let limit = #"{"v":1,"error":"at most 4096 requests may run on one connection"}"#
+    #expect(client.answer(to: "{\"begin\":\"b\"}") == limit)
+    #expect(client.line() == nil)
+    // The end of a client is that of its requests.
+    #expect(reader.event(inFlight: 0) != nil)
+  }
+
   @Test func `labels of the user's own requests can be seen, cleaned`() throws {
     let service = try TestService()
     let (client, other) = (try TestClient(service), try TestClient(service))

@@ -1,4 +1,5 @@
 import NetwatchTestSupport
+import Synchronization
 import Testing
 
 @testable import Netwatch
@@ -112,6 +113,25 @@ import Testing
     try await bench.advance(by: .milliseconds(170), to: .inactive)
     try await bench.hasTold([true, false])
     withExtendedLifetime(subscription) {}
+  }
+
+  @Test func `who reports requests is called once for all changes until they are taken, and at each first and last`() {
+    let indicator = ActivityIndicator()
+    let calls = Atomic(0)
+    indicator.onRequestChange(of: indicator) { calls.add(1, ordering: .relaxed) }
+    let first = indicator.begin("a")
+    #expect(calls.load(ordering: .relaxed) == 1)
+    for _ in 0..<100 { indicator.begin().end() }
+    #expect(calls.load(ordering: .relaxed) == 1)
+    let second = indicator.begin()
+    #expect(indicator.takeRequests() == (2, ["a"]))
+    second.end()
+    #expect(calls.load(ordering: .relaxed) == 2)
+    first.end()
+    #expect(calls.load(ordering: .relaxed) == 3)
+    indicator.onRequestChange(of: indicator, nil)
+    indicator.began("x")
+    #expect(calls.load(ordering: .relaxed) == 3)
   }
 
   @Test func `a token that is dropped has ended`() {

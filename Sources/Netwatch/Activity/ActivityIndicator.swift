@@ -1,10 +1,33 @@
+import Synchronization
+
 /// A counter of running requests that tells when to show a person that the network is busy.
 ///
 /// With the default delays it becomes visible one second after a request began if a request runs then. It is hidden 0.17 s
 /// after the last request has ended; see ``ActivityState``. All methods can be called from any thread, but `onVisibilityChange`
 /// without `enqueue` only on an actor. To begin and to end a request takes one lock and allocates nothing.
 public final class ActivityIndicator: RequestObserver, Sendable {
-  private let core: ActivityCore
+  private struct Inside: Sendable {
+    var requests = RequestSet()
+    var machine: ActivityMachine
+    /// The time at which the earliest waiting task looks at the machine. Tasks are not cancelled, because begins and ends
+    /// move the deadline too often.
+    var wakesAt: Duration?
+    var requestObservers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+    /// Whether the observers know that there is a change since the last ``takeRequests()``.
+    var isAnnounced = false
+  }
+
+  /// The work that is left when the lock is released.
+  private struct Work: Sendable {
+    var wakeAt: Duration?
+    var offer: Broadcast<Bool, Never>.Offer?
+    var observers: [ObjectIdentifier: @Sendable () -> Void] = [:]
+  }
+
+  private let inside: Lock<Inside>
+  private let broadcast = Broadcast<Bool, Never>(false)
+  private let now: @Sendable () -> Duration
+  private let sleep: @Sendable (Duration) async -> Void
 
   /// Creates an indicator that measures its delays on the monotonic clock.
   ///
@@ -19,34 +42,37 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   ///   - configuration: The two delays.
   ///   - clock: The clock that measures the delays.
   public init<C: Clock>(_ configuration: ActivityConfiguration, clock: C) where C.Duration == Duration {
-    core = ActivityCore(configuration, clock: clock)
+    inside = Lock(Inside(machine: ActivityMachine(configuration)))
+    let origin = clock.now
+    now = { origin.duration(to: clock.now) }
+    sleep = { deadline in try? await clock.sleep(until: origin.advanced(by: deadline), tolerance: .zero) }
   }
 
-  deinit { core.visibility.end(.success(())) }
+  deinit { broadcast.end(.success(())) }
 
   // MARK: State
 
   /// Whether the indicator is visible now.
   public var isVisible: Bool { state.isVisible }
   /// The current state.
-  public var state: ActivityState { core.inside.withLock { $0.machine.state } }
+  public var state: ActivityState { inside.withLock { $0.machine.state } }
   /// The number of running requests that count as activity.
-  public var count: Int { core.inside.withLock { $0.requests.count } }
+  public var count: Int { inside.withLock { $0.requests.count } }
   /// The labels of the running requests that were begun with one.
-  public var labels: [String] { core.inside.withLock { $0.requests.labels } }
+  public var labels: [String] { inside.withLock { $0.requests.labels } }
 
   /// Whether the indicator can be shown. Default: true.
   ///
   /// While this is false, nothing is shown. Requests are still counted, and the count is used when this becomes true again.
   public var isEnabled: Bool {
-    get { core.inside.withLock { $0.machine.isEnabled } }
-    set { core.change { [core] inside in core.run(newValue ? .enabled : .disabled, &inside) } }
+    get { inside.withLock { $0.machine.isEnabled } }
+    set { change { inside in run(newValue ? .enabled : .disabled, &inside) } }
   }
 
   /// The two delays. A change applies to delays that begin afterwards.
   public var configuration: ActivityConfiguration {
-    get { core.inside.withLock { $0.machine.configuration } }
-    set { core.inside.withLock { $0.machine.configuration = newValue } }
+    get { inside.withLock { $0.machine.configuration } }
+    set { inside.withLock { $0.machine.configuration = newValue } }
   }
 
   // MARK: Requests
@@ -56,8 +82,12 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   /// - Parameter label: The text for ``labels``. Default: nil, no label.
   /// - Returns: The token of the request.
   public func begin(_ label: String? = nil) -> RequestToken {
-    let core = core
-    return RequestToken(core, core.begin(label))
+    let (ticket, work) = inside.withLock { inside in
+      let ticket = inside.requests.begin(label)
+      return (ticket, requestsChanged(from: inside.requests.count - 1, &inside))
+    }
+    if let work { finish(work) }
+    return RequestToken(self, ticket)
   }
 
   /// Notes that the request with this id runs. The call has no effect if that id already runs or if its end came first.
@@ -66,11 +96,14 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   ///   - id: The id of the request.
   ///   - isIndicated: Whether the request counts. False for a long poll or a socket.
   public func began(_ id: RequestID, isIndicated: Bool) {
-    core.changeRequests { $0.began(id, isIndicated: isIndicated) }
+    changeRequests { $0.began(id, isIndicated: isIndicated) }
   }
 
   /// Notes that the request with this id is over. The call may come before ``began(_:isIndicated:)``.
-  public func ended(_ id: RequestID) { core.changeRequests { $0.ended(id) } }
+  public func ended(_ id: RequestID) { changeRequests { $0.ended(id) } }
+
+  /// Ends the request of a token. If it has ended already, nothing happens.
+  func end(_ ticket: RequestSet.Ticket) { changeRequests { $0.end(ticket) } }
 
   // MARK: Observers
 
@@ -87,7 +120,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public func onVisibilityChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (Bool) -> Void
   ) -> Subscription {
-    core.visibility.call(of: self, initial: initial, isolation: isolation, body)
+    broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
   /// Calls `body` at each change of the visibility in the context that `enqueue` chooses, such as
@@ -102,7 +135,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Bool) -> Void
   ) -> Subscription {
-    core.visibility.call(of: self, initial: initial, enqueue: enqueue, body)
+    broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
   /// Calls `body` at each change of the visibility, without a queue: on the thread that made the change, or, when a delay is
@@ -117,19 +150,109 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public func onVisibilityChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (Bool) -> Void
   ) -> Subscription {
-    core.visibility.call(of: self, initial: initial, enqueue: { $0() }, body)
+    broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 
   /// The current visibility and each new one, until the reader's task is cancelled.
-  public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: core.visibility, owner: self) }
+  public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: broadcast, owner: self) }
 
-  /// Calls `body` whenever the number of requests becomes zero or more than zero. Nil ends that.
-  package func onBusyChange(of observer: AnyObject, _ body: (@Sendable () -> Void)?) {
-    let id = ObjectIdentifier(observer)
-    core.inside.withLock { inside in
-      var observers = inside.busyObservers ?? [:]
-      observers[id] = body
-      inside.busyObservers = observers.isEmpty ? nil : observers
+  /// Calls `body` when there is a change of the requests that ``takeRequests()`` has not returned, and whenever their number
+  /// becomes zero or more than zero. Nil ends that.
+  package func onRequestChange(of observer: AnyObject, _ body: (@Sendable () -> Void)?) {
+    inside.withLock { $0.requestObservers[ObjectIdentifier(observer)] = body }
+  }
+
+  /// Returns the number of running requests and the labels of those that have one. The next change is announced again.
+  package func takeRequests() -> (count: Int, labels: [String]) {
+    inside.withLock { inside in
+      inside.isAnnounced = false
+      return (inside.requests.count, inside.requests.labels)
     }
+  }
+
+  // MARK: Changes
+
+  private func changeRequests(_ body: (inout RequestSet) -> Void) {
+    change { inside in
+      let count = inside.requests.count
+      body(&inside.requests)
+      return requestsChanged(from: count, &inside)
+    }
+  }
+
+  private func change(_ body: (inout Inside) -> Work?) {
+    if let work = inside.withLock(body) { finish(work) }
+  }
+
+  /// Handles a change of the number of requests, under the lock.
+  private func requestsChanged(from former: Int, _ inside: inout Inside) -> Work? {
+    let count = inside.requests.count
+    guard count != former else { return nil }
+    let isTurn = count == 0 || former == 0
+    var work = isTurn ? run(count > 0 ? .busy : .idle, &inside) : nil
+    if !inside.requestObservers.isEmpty, isTurn || !inside.isAnnounced {
+      inside.isAnnounced = true
+      work = work ?? Work()
+      work?.observers = inside.requestObservers
+    }
+    return work
+  }
+
+  /// Handles an event, under the lock: values are published in the order of the machine's changes.
+  ///
+  /// - Returns: The work that is left. Nil if there is none, as in most cases.
+  private func run(_ event: ActivityMachine.Event, _ inside: inout Inside) -> Work? {
+    if inside.machine.absorbs(event) { return nil }
+    var work = Work()
+    let effects = inside.machine.handle(event, at: now())
+    work.offer = effects.visibility.map { broadcast.stage($0) }
+    if let deadline = inside.machine.deadline, inside.wakesAt.map({ deadline < $0 }) ?? true {
+      inside.wakesAt = deadline
+      work.wakeAt = deadline
+    }
+    return work
+  }
+
+  private func finish(_ work: Work) {
+    if let deadline = work.wakeAt {
+      Task { [weak self, sleep] in
+        await sleep(deadline)
+        self?.wake(deadline)
+      }
+    }
+    work.offer?.deliver()
+    for observer in work.observers.values { observer() }
+  }
+
+  private func wake(_ deadline: Duration) {
+    change { inside in
+      if inside.wakesAt == deadline { inside.wakesAt = nil }
+      return run(.timerFired, &inside)
+    }
+  }
+}
+
+/// A request that runs until you call ``end()`` or the token goes out of scope.
+///
+/// The token cannot be copied, so it needs no allocation. To share it between tasks, put it into an object of your own. It keeps
+/// the indicator alive.
+public struct RequestToken: ~Copyable, Sendable {
+  private let indicator: ActivityIndicator
+  private let ticket: RequestSet.Ticket
+  /// Avoids the lock if a token that has ended goes out of scope.
+  private let hasEnded = Atomic(false)
+
+  init(_ indicator: ActivityIndicator, _ ticket: RequestSet.Ticket) {
+    self.indicator = indicator
+    self.ticket = ticket
+  }
+
+  deinit {
+    if !hasEnded.load(ordering: .relaxed) { indicator.end(ticket) }
+  }
+
+  /// Ends the request. Can be called from any thread; only the first call has an effect.
+  public func end() {
+    if !hasEnded.exchange(true, ordering: .relaxed) { indicator.end(ticket) }
   }
 }

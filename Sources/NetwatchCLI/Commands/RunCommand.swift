@@ -33,7 +33,7 @@ struct RunCommand {
     if !link.isConnected, !link.isBusy {
       StandardError.tellTerminal("no service runs, so nothing shows this request; start netwatch serve")
     }
-    link.requests = [1: options.label ?? command[0]]
+    link.requests = RunningRequests([options.label ?? command[0]])
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):

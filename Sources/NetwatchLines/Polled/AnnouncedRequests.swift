@@ -1,5 +1,6 @@
 import Netwatch
 import NetwatchEventLoop
+import NetwatchStream
 
 /// The requests that a program has announced to a monitor that it polls. All methods can be called from any thread.
 package final class AnnouncedRequests: Sendable {
@@ -43,11 +44,11 @@ package final class AnnouncedRequests: Sendable {
   }
 
   /// Returns the requests that run and the time of the last change. Nil if there was no change since the last call.
-  func takeNews() -> (running: [UInt64: String?], date: Duration)? {
+  func takeNews() -> (running: RunningRequests, date: Duration)? {
     state.withLock { state in
       guard let date = state.changed else { return nil }
       state.changed = nil
-      return (state.running, date)
+      return (RunningRequests(state.running.values), date)
     }
   }
 }

@@ -32,8 +32,8 @@ final class RemoteStatus {
 
   var isConnected: Bool { link?.isConnected ?? false }
 
-  /// The requests of this program, by number, with their labels. The service counts them.
-  var requests: [UInt64: String?] = [:] { didSet { link?.requests = requests } }
+  /// The requests of this program. The service counts them.
+  var requests = RunningRequests() { didSet { link?.requests = requests } }
 
   /// Connects to a service if there is one, and uses it for this from now on. A connection for another use ends.
   func connect(for use: ServiceUse) {

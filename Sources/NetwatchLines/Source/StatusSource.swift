@@ -174,10 +174,10 @@ package final class StatusSource {
     merge(.serviceLost)
   }
 
-  /// Sets the requests of this program, with their labels. A service counts them; without one, they count here.
+  /// Sets the requests of this program. A service counts them; without one, they count here.
   ///
   /// - Parameter date: The time of the change, on the monotonic clock.
-  package func setRequests(_ requests: [UInt64: String?], at date: Duration) {
+  package func setRequests(_ requests: RunningRequests, at date: Duration) {
     remote?.requests = requests
     local?.setRequests(requests.count, at: date)
   }

@@ -18,8 +18,8 @@ public final class ActivityReporter: Sendable {
   ///
   /// - Parameters:
   ///   - indicator: The indicator whose requests are reported.
-  ///   - label: A text that describes the app's requests to people who look at the service. Text beyond 256 bytes is cut off.
-  ///     Default: nil, no label.
+  ///   - label: A text that describes those requests that have no label of their own. Whoever runs the service can read the
+  ///     labels. Text beyond 256 bytes is cut off. Default: nil, no label.
   /// - Throws: An error of the system, if it has no thread or descriptor left.
   public convenience init(of indicator: ActivityIndicator, label: String? = nil) throws {
     try self.init(of: indicator, label: label, to: ServiceAddress.candidates)
@@ -31,12 +31,12 @@ public final class ActivityReporter: Sendable {
     (handle, report) = try EventLoop.startInBackground(name: "netwatch-report") { loop in
       (loop.handle, Report(of: indicator, label, to: addresses, on: loop))
     }
-    indicator.onBusyChange(of: report) { [handle, report] in handle.submit { _ in report.look() } }
-    handle.submit { [report] _ in report.look() }
+    indicator.onRequestChange(of: report) { [handle, report] in handle.submit { _ in report.requestsChanged() } }
+    handle.submit { [report] _ in report.requestsChanged() }
   }
 
   deinit {
-    indicator.onBusyChange(of: report, nil)
+    indicator.onRequestChange(of: report, nil)
     handle.submit { [report] loop in
       report.close()
       loop.stop()
@@ -48,14 +48,14 @@ public final class ActivityReporter: Sendable {
 ///
 /// `@unchecked`: `init` and every job that uses a report run on that thread; after ``close()`` it may be released anywhere.
 private final class Report: @unchecked Sendable {
-  /// The time between two looks at the count while a request runs. The first begin and the last end are reported at once.
+  /// The shortest time between two messages while a request runs. The first begin and the last end are reported at once.
   private static let interval = Duration.milliseconds(250)
 
   private unowned let loop: EventLoop
   private let indicator: ActivityIndicator
   private let label: String?
   private var link: ServiceLink?
-  private var isLooking = false
+  private var timer: LoopTimer?
 
   init(of indicator: ActivityIndicator, _ label: String?, to addresses: [ServiceAddress], on loop: EventLoop) {
     self.indicator = indicator
@@ -63,21 +63,24 @@ private final class Report: @unchecked Sendable {
     self.label = label
     link = ServiceLink(to: addresses, on: loop)
     link?.start()
+    timer = LoopTimer(on: loop) { [unowned self] in send() }
   }
 
-  func close() { link = nil }
+  func close() { (link, timer) = (nil, nil) }
 
-  func look() {
+  /// Reports the requests, or later if that was done a moment ago.
+  func requestsChanged() {
+    let isTurn = (indicator.count == 0) != (link?.requests.count == 0)
+    if isTurn || timer?.deadline == nil { send() }
+  }
+
+  private func send() {
     guard let link else { return }
-    let count = min(indicator.count, ClientMessage.requestLimit)
-    if count != link.requests.count {
-      link.requests = Dictionary(uniqueKeysWithValues: (0..<UInt64(count)).map { ($0 + 1, label) })
-    }
-    guard count > 0, !isLooking else { return }
-    isLooking = true
-    loop.schedule(after: Self.interval) { [self] in
-      isLooking = false
-      look()
-    }
+    let (count, labels) = indicator.takeRequests()
+    let others = repeatElement(label, count: min(max(count - labels.count, 0), ClientMessage.requestLimit))
+    let requests = RunningRequests(labels + others)
+    guard requests != link.requests else { return }
+    link.requests = requests
+    timer?.set(after: Self.interval)
   }
 }

@@ -20,8 +20,8 @@ package final class ServiceLink {
   private let record: ((EventRecord) -> Void)?
   private let statistics: (ServiceStatistics) -> Void
   private let lost: () -> Void
-  /// The numbers of the requests that this connection has begun.
-  private var told: Set<UInt64> = []
+  /// The requests that the service was told of on this connection.
+  private var lastSent = RunningRequests()
   private var watch: PathWatch?
   private var retry: LoopTimer?
   /// The number of attempts since the socket's file has changed.
@@ -63,13 +63,6 @@ package final class ServiceLink {
 
   deinit { if let registration { loop.remove(registration) } }
 
-  /// Returns the part of a label that a service accepts.
-  private static func fitting(_ label: String) -> String {
-    var label = label
-    while label.utf8.count > ClientMessage.labelLimit { label.unicodeScalars.removeLast() }
-    return label
-  }
-
   /// The time between two lines with the traffic of the link that carries the path; nil for none. Applies from the next
   /// connection on.
   package var trafficInterval: Duration?
@@ -77,9 +70,8 @@ package final class ServiceLink {
   package var signalChanges: WiFiReporting.SignalChanges?
   /// Whether the service sends the quality of the link that carries the path. Applies from the next connection on.
   package var wantsQuality = false
-  /// The requests that run, by number, each with a label or nil. A label's text beyond 256 bytes is cut off. The service gets
-  /// at most 4,096 requests: those with the lowest numbers first.
-  package var requests: [UInt64: String?] = [:] { didSet { tellRequests() } }
+  /// The requests that run in this process.
+  package var requests = RunningRequests() { didSet { sendRequests() } }
   /// Whether the counters of the service are asked for at the next connection.
   package var asksForStatistics = false
   /// Whether there is a connection to a service now.
@@ -145,7 +137,7 @@ package final class ServiceLink {
       if let signalChanges { send(.signal(signalChanges)) }
       if wantsQuality { send(.quality(true)) }
       if asksForStatistics { send(.stats) }
-      return tellRequests()
+      return sendRequests()
     }
     tryAgain()
   }
@@ -173,7 +165,7 @@ package final class ServiceLink {
     if let registration { loop.remove(registration) }
     registration = nil
     socket = nil
-    (input, output, told) = ([], [], [])
+    (input, output, lastSent) = ([], [], RunningRequests())
   }
 
   private func lose() {
@@ -200,18 +192,10 @@ package final class ServiceLink {
     if wasEmpty { flush() }
   }
 
-  private func tellRequests() {
-    guard isConnected else { return }
-    var messages: [ClientMessage] = []
-    for number in told where requests[number] == nil { messages.append(.end("\(number)")) }
-    told.formIntersection(requests.keys)
-    if told.count < min(requests.count, ClientMessage.requestLimit) {
-      for number in requests.keys.sorted() where told.count < ClientMessage.requestLimit && told.insert(number).inserted
-      {
-        messages.append(.begin("\(number)", label: requests[number].flatMap { $0 }.map(Self.fitting)))
-      }
-    }
-    send(messages)
+  private func sendRequests() {
+    guard isConnected, requests != lastSent else { return }
+    lastSent = requests
+    send([.running(requests)])
   }
 
   private func flush() {

@@ -6,6 +6,8 @@ enum ClientMessage: Hashable, Sendable {
   case begin(String, label: String?)
   /// The request with this id ends.
   case end(String)
+  /// The requests that run, besides those with an id. Those of an earlier such message have ended or are among them.
+  case running(RunningRequests)
   /// Whether the service sends events from now on.
   case events(Bool)
   /// The time between two lines with traffic from now on; nil for none.
@@ -23,6 +25,8 @@ enum ClientMessage: Hashable, Sendable {
   /// Asks for the service's counters.
   case stats
 
+  /// The most bytes of a line.
+  static let lineLimit = 4_096
   /// The most bytes of an id.
   static let idLimit = 64
   /// The most bytes of a label.
@@ -44,6 +48,8 @@ enum ClientMessage: Hashable, Sendable {
       self = .begin(try Self.id(id), label: try Self.label(message["label"]))
     } else if let id = message["end"] {
       self = .end(try Self.id(id))
+    } else if let count = message["running"] {
+      self = .running(try RunningRequests(count, message["labels"]))
     } else if let events = message["events"] {
       self = .events(try Self.bool(events, of: "events"))
     } else if let interval = message["traffic"] {
@@ -62,7 +68,7 @@ enum ClientMessage: Hashable, Sendable {
       self = .stats
     } else {
       throw .notUnderstood(
-        #"expected one of "begin", "end", "events", "traffic", "signal", "wifi_details", "bssid", "quality", "ping", "stats""#
+        #"expected one of "begin", "end", "running", "events", "traffic", "signal", "wifi_details", "bssid", "quality", "ping", "stats""#
       )
     }
   }
@@ -97,7 +103,7 @@ enum ClientMessage: Hashable, Sendable {
     return text
   }
 
-  private static func label(_ value: JSONValue?) throws(ProtocolError) -> String? {
+  fileprivate static func label(_ value: JSONValue?) throws(ProtocolError) -> String? {
     guard let value else { return nil }
     guard let text = value.string else { throw .notUnderstood("a label is a string") }
     guard text.utf8.count <= labelLimit else { throw .limit("a label has at most \(labelLimit) bytes") }
@@ -110,6 +116,7 @@ enum ClientMessage: Hashable, Sendable {
     case .begin(let id, let label?): "{\"begin\":\(id.json),\"label\":\(label.json)}\n"
     case .begin(let id, nil): "{\"begin\":\(id.json)}\n"
     case .end(let id): "{\"end\":\(id.json)}\n"
+    case .running(let requests): requests.line
     case .events(let isOn): "{\"events\":\(isOn)}\n"
     case .traffic(let interval): "{\"traffic\":\(interval.map { "\($0 / .seconds(1))" } ?? "false")}\n"
     case .signal(.all): "{\"signal\":\"dbm\"}\n"
@@ -120,6 +127,61 @@ enum ClientMessage: Hashable, Sendable {
     case .ping: "{\"ping\":1}\n"
     case .stats: "{\"stats\":1}\n"
     }
+  }
+}
+
+/// The requests that run in a program: how many, and how many of them have which label.
+package struct RunningRequests: Hashable, Sendable {
+  /// The number of requests, from 0 to ``ClientMessage/requestLimit``.
+  package private(set) var count = 0
+  /// The number of requests with each label. Other requests have none.
+  package private(set) var labels: [String: Int] = [:]
+
+  /// Creates requests with these labels. Text beyond 256 bytes of a label, and requests beyond 4,096, are left out.
+  package init(_ labels: some Sequence<String?> = []) {
+    for label in labels where count < ClientMessage.requestLimit {
+      count += 1
+      if let label { self.labels[Self.cut(label), default: 0] += 1 }
+    }
+  }
+
+  private static func cut(_ label: String) -> String {
+    var label = label
+    while label.utf8.count > ClientMessage.labelLimit { label.unicodeScalars.removeLast() }
+    return label
+  }
+
+  /// Reads the values of the keys `running` and `labels`. Throws a `ProtocolError`.
+  fileprivate init(_ value: JSONValue, _ list: JSONValue?) throws(ProtocolError) {
+    guard let number = value.integer(in: 0...Int64(Int32.max)) else {
+      throw .notUnderstood(#""running" is a whole number"#)
+    }
+    guard number <= ClientMessage.requestLimit else {
+      throw .limit("at most \(ClientMessage.requestLimit) requests may run on one connection")
+    }
+    count = Int(number)
+    guard let list else { return }
+    guard let entries = list.array else { throw .notUnderstood(#""labels" is a list"#) }
+    for entry in entries {
+      guard let label = try ClientMessage.label(entry["label"]),
+        let requests = entry["requests"]?.integer(in: 1...number)
+      else { throw .notUnderstood(#"each of the "labels" has a "label" and a number of "requests" that run"#) }
+      labels[label, default: 0] += Int(requests)
+    }
+    guard labels.values.reduce(0, +) <= count else { throw .notUnderstood("more requests have a label than run") }
+  }
+
+  /// The message as a line with its newline. If it would be too long, labels with few requests are left out.
+  fileprivate var line: String {
+    var text = "{\"running\":\(count)"
+    var separator = ",\"labels\":["
+    for (label, requests) in labels.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+      let entry = "\(separator){\"label\":\(label.json),\"requests\":\(requests)}"
+      guard text.utf8.count + entry.utf8.count <= ClientMessage.lineLimit - 4 else { break }
+      text += entry
+      separator = ","
+    }
+    return text + (separator == "," ? "]}\n" : "}\n")
   }
 }
 

@@ -51,8 +51,6 @@ final class ClientConnection {
   /// The number of bytes at the beginning of the input that are known to have no newline.
   private var searched = 0
 
-  /// The most bytes of a line, and of one read from the socket.
-  static let lineLimit = 4_096
   private static let usualAnswerLimit = 16 << 10
   private static let shortAnswerLimit = 2 << 10
 
@@ -165,7 +163,7 @@ final class ClientConnection {
   ///
   /// - Returns: False if the client is gone.
   func read() -> Bool {
-    unsafe withUnsafeTemporaryAllocation(byteCount: Self.lineLimit, alignment: 1) { buffer in
+    unsafe withUnsafeTemporaryAllocation(byteCount: ClientMessage.lineLimit, alignment: 1) { buffer in
       while true {
         let count = unsafe recv(descriptor.rawValue, buffer.baseAddress, buffer.count, 0)
         if count == 0 { isInputOver = true }
@@ -190,7 +188,7 @@ final class ClientConnection {
     var start = 0
     var goesOn = true
     while goesOn, !isFull, let end = nextNewline {
-      guard end - start <= Self.lineLimit else { return false }
+      guard end - start <= ClientMessage.lineLimit else { return false }
       goesOn = body(input[start..<end])
       start = end + 1
       searched = start
@@ -199,7 +197,7 @@ final class ClientConnection {
     // An idle client must not keep the memory that a busy moment needed.
     if start > 0 { input = start == input.count ? [] : Array(input[start...]) }
     searched = hasLine ? 0 : input.count
-    return hasLine || input.count <= Self.lineLimit
+    return hasLine || input.count <= ClientMessage.lineLimit
   }
 
   /// The place of the first newline in the part of the input that was not searched yet.
@@ -218,11 +216,13 @@ struct ClientRequests {
   private var labels: [String: String?] = [:]
   /// The memory of the ids and labels that are not short, in bytes.
   private var textSize = 0
+  /// The requests without ids.
+  private(set) var announced = RunningRequests()
 
-  var count: Int { labels.count }
+  var count: Int { labels.count + announced.count }
 
   /// The approximate memory of all requests, in bytes.
-  var size: Int { labels.capacity * Self.placeSize + textSize }
+  var size: Int { labels.capacity * Self.placeSize + textSize + Self.size(of: announced) }
 
   /// Returns the approximate memory that one more request takes, in bytes.
   func growth(by id: String, label: String?) -> Int {
@@ -244,13 +244,22 @@ struct ClientRequests {
     guard let label = labels.removeValue(forKey: id) else { return false }
     textSize -= Self.size(of: id, label)
     // An idle client must not keep the memory that a busy moment needed.
-    if labels.isEmpty { self = ClientRequests() }
+    if labels.isEmpty { labels = [:] }
     return true
   }
 
-  /// Calls `body` with each label. Requests without a label are skipped.
-  func forEachLabel(_ body: (String) -> Void) {
-    for case .some(let label) in labels.values { body(label) }
+  /// Replaces the requests without ids.
+  mutating func announce(_ requests: RunningRequests) { announced = requests }
+
+  /// Calls `body` with each label and the number of its requests. Requests without a label are skipped.
+  func forEachLabel(_ body: (String, Int) -> Void) {
+    for case .some(let label) in labels.values { body(label, 1) }
+    for (label, count) in announced.labels { body(label, count) }
+  }
+
+  /// Returns the approximate memory of requests without ids, in bytes.
+  static func size(of requests: RunningRequests) -> Int {
+    requests.labels.keys.reduce(requests.labels.capacity * placeSize) { $0 + size(of: $1, nil) }
   }
 
   private static func size(of id: String, _ label: String?) -> Int {

@@ -400,7 +400,7 @@ import NetwatchEventLoop
       isThere = obey(line, of: client, &cost)
       return isThere && !client.isArriving && !client.awaitsAnswer && cost < OrderCost.turn
     }
-    guard isShort else { return client.end(because: "a line has at most \(ClientConnection.lineLimit) bytes") }
+    guard isShort else { return client.end(because: "a line has at most \(ClientMessage.lineLimit) bytes") }
     guard isThere else { return false }
     // A client that has asked for the state anew, or for values, goes on when it has got them.
     return client.isArriving || client.awaitsAnswer || goOn(client)
@@ -435,6 +435,7 @@ import NetwatchEventLoop
       guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may end requests here") }
       guard client.requests.end(id) else { throw .notUnderstood("no request with this id runs on this connection") }
       changeRequestCount(by: -1)
+    case .running(let requests): try announce(requests, for: client)
     case .events(let isOn):
       if isOn != client.wantsEvents { subscriberCount += isOn ? 1 : -1 }
       client.wantsEvents = isOn
@@ -465,15 +466,29 @@ import NetwatchEventLoop
   private func begin(_ id: String, _ label: String?, for client: ClientConnection) throws(ProtocolError) {
     guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may begin requests here") }
     guard !client.requests.isRunning(id) else { return }
-    guard client.requests.count < ClientMessage.requestLimit else {
-      throw .limit("at most \(ClientMessage.requestLimit) requests may run on one connection")
-    }
-    let growth = client.requests.growth(by: id, label: label)
-    guard memory.allowsRequest(of: growth) else {
-      throw .notUnderstood("the memory for requests is used up; end some first")
-    }
+    try check(1, of: client.requests.growth(by: id, label: label), for: client)
     client.requests.begin(id, label: label)
     changeRequestCount(by: 1)
+  }
+
+  private func announce(_ requests: RunningRequests, for client: ClientConnection) throws(ProtocolError) {
+    guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may begin requests here") }
+    let former = client.requests.announced
+    let growth = ClientRequests.size(of: requests) - ClientRequests.size(of: former)
+    // Fewer requests are always accepted.
+    if requests.count > former.count || growth > 0 { try check(requests.count - former.count, of: growth, for: client) }
+    client.requests.announce(requests)
+    if requests.count != former.count { changeRequestCount(by: requests.count - former.count) }
+  }
+
+  /// Checks whether more requests of this size may run.
+  private func check(_ more: Int, of size: Int, for client: ClientConnection) throws(ProtocolError) {
+    guard client.requests.count + more <= ClientMessage.requestLimit else {
+      throw .limit("at most \(ClientMessage.requestLimit) requests may run on one connection")
+    }
+    guard memory.allowsRequest(of: size) else {
+      throw .notUnderstood("the memory for requests is used up; end some first")
+    }
   }
 
   /// Sends the state to a client at once, as after it has connected.
@@ -502,7 +517,7 @@ import NetwatchEventLoop
     guard client.mayBegin else { return statistics }
     var counts: [String: Int] = [:]
     for other in clients.values where client.user == 0 || other.user == client.user {
-      other.requests.forEachLabel { counts[$0, default: 0] += 1 }
+      other.requests.forEachLabel { counts[$0, default: 0] += $1 }
     }
     statistics.labels = ServiceStatistics.mostFrequent(counts)
     return statistics
