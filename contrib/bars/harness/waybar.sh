@@ -5,7 +5,7 @@ reference_line() {
   case $1 in
     online) echo "{\"text\":\"$online\",\"class\":\"online\"}" ;;
     offline) echo "{\"text\":\"$offline\",\"class\":\"offline\"}" ;;
-    busy) echo "{\"text\":\"$busy\",\"class\":\"online\"}" ;;
+    busy) echo "{\"text\":\"$busy\",\"class\":[\"online\",\"busy\"]}" ;;
   esac
 }
 start() {

@@ -68,9 +68,9 @@ import Tracing
     await #expect(throws: HTTPError.self) { try await session.send("broken") }
     await finish()
     #expect(log.entries.map(\.level) == [.notice, .error])
-    #expect(log.entries.last?.metadata["error.type"] == "the connection was lost")
+    #expect(log.entries.last?.metadata["error.type"] == "connectionLost")
     let ends = metrics.timers(label: "http_client_request_duration").map { $0.dimensions.last?.1 }
-    #expect(Set(ends) == ["404", "the connection was lost"])
+    #expect(Set(ends) == ["404", "connectionLost"])
     #expect(tracer.finishedSpans.map { $0.status?.code } == [.error, .error])
     #expect(tracer.finishedSpans.map(\.errors.count) == [0, 1])
   }
