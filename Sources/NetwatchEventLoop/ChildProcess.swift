@@ -132,3 +132,79 @@ extension [String] {
     return unsafe body(&pointers)
   }
 }
+
+/// How a process has ended, or how this process is to end.
+package enum ProcessEnding: Hashable, CustomStringConvertible {
+  /// The process has exited with a status.
+  case exited(CInt)
+  /// The process was killed by a signal.
+  case killed(signal: CInt)
+
+  /// The exit status or the signal, for people.
+  package var description: String {
+    switch self {
+    case .exited(let status): "exit status \(status)"
+    case .killed(let signal): "signal \(signal)"
+    }
+  }
+
+  /// Ends this process by the same signal, so that a shell sees it and ends its script as well. No core file is written,
+  /// because that of the other process is enough.
+  ///
+  /// - Returns: The status to exit with if the process was not ended: the other's exit status, or 128 plus the signal.
+  package func imitate() -> CInt {
+    switch self {
+    case .exited(let status): return status
+    case .killed(let signal):
+      var none = rlimit(rlim_cur: 0, rlim_max: 0)
+      unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+      Glibc.signal(signal, SIG_DFL)
+      var set = sigset_t()
+      unsafe sigemptyset(&set)
+      unsafe sigaddset(&set, signal)
+      unsafe pthread_sigmask(SIG_UNBLOCK, &set, nil)
+      raise(signal)
+      return 128 + signal
+    }
+  }
+}
+
+/// A child that leads a process group. When this object is released, the group is killed, and the child is waited for.
+///
+/// It works whatever the surrounding program does with SIGCHLD or its other children, because it waits only for this child.
+package final class OwnChild {
+  private let process: pid_t
+  /// What to wait for. The number of a process may belong to another process, if other code has waited for this child.
+  private let kind: idtype_t
+  private let id: id_t
+  private let descriptor: CInt
+
+  /// P_PIDFD, since Linux 5.4.
+  private static let byDescriptor: UInt32 = 3
+
+  /// Takes a child by the number of its process.
+  package init(_ process: pid_t) {
+    self.process = process
+    descriptor = netwatch_pidfd_open(process)
+    var information = unsafe siginfo_t()
+    let kind = idtype_t(Self.byDescriptor)
+    let isKnown =
+      descriptor >= 0
+      && (unsafe waitid(kind, id_t(descriptor), &information, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != EINVAL)
+    (self.kind, id) = isKnown ? (kind, id_t(descriptor)) : (P_PID, id_t(process))
+  }
+
+  deinit {
+    // Check whether the child still has its number, which it keeps until it is waited for.
+    if wait(WEXITED | WNOHANG | WNOWAIT) {
+      kill(-process, SIGKILL)
+      while !wait(WEXITED), errno == EINTR {}
+    }
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  private func wait(_ options: CInt) -> Bool {
+    var information = unsafe siginfo_t()
+    return unsafe waitid(kind, id, &information, options) == 0
+  }
+}

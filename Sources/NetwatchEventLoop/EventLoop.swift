@@ -420,3 +420,57 @@ private final class Mailbox: Sendable {
     _ = dropped
   }
 }
+
+/// Deadlines with a closure for each, in order. Pure: the queue does not read a clock.
+struct TimerQueue {
+  struct Entry {
+    let id: UInt64
+    let deadline: Duration
+    let body: () -> Void
+  }
+
+  /// The entries, sorted by deadline with the earliest last, so that the next one is removed without moving the others. A loop
+  /// has only a few.
+  private var entries: [Entry] = []
+  private var lastID: UInt64 = 0
+
+  var nextDeadline: Duration? { entries.last?.deadline }
+
+  mutating func add(at deadline: Duration, _ body: @escaping () -> Void) -> UInt64 {
+    lastID += 1
+    // If two deadlines are equal, the one that was added first fires first.
+    let position = entries.firstIndex { $0.deadline <= deadline } ?? entries.endIndex
+    entries.insert(Entry(id: lastID, deadline: deadline, body: body), at: position)
+    return lastID
+  }
+
+  mutating func remove(_ id: UInt64) {
+    entries.removeAll { $0.id == id }
+  }
+
+  mutating func popDue(at now: Duration) -> Entry? {
+    guard let next = entries.last, next.deadline <= now else { return nil }
+    return entries.removeLast()
+  }
+}
+
+/// A value that belongs to a loop's thread, wrapped for other threads: they can pass it on, and only a job on that loop can
+/// read the value.
+///
+/// `@unchecked`: `value` is returned only to a caller that has an ``EventLoop``, which never leaves its thread; another loop
+/// gets nil.
+public final class LoopConfined<Value>: @unchecked Sendable {
+  private let value: Value
+  private let loop: ObjectIdentifier
+
+  /// Wraps a value. Call this on the loop's thread.
+  public init(_ value: Value, on loop: EventLoop) {
+    self.value = value
+    self.loop = ObjectIdentifier(loop)
+  }
+
+  /// Returns the value; nil if `loop` is another loop.
+  public func value(on loop: EventLoop) -> Value? {
+    ObjectIdentifier(loop) == self.loop ? value : nil
+  }
+}

@@ -99,3 +99,132 @@ public struct Interface: Hashable, Sendable, Identifiable {
     }
   }
 }
+
+/// The name of a link as the kernel's bytes, at most 15 of them.
+///
+/// Plain memory: every verdict contains a name, and each copy of a string would change its reference count.
+package struct InterfaceName: Hashable, Sendable {
+  /// The size of the kernel's buffer (IFNAMSIZ), including the zero at the end.
+  package static let capacity = 16
+  /// The bytes of the name, filled up with zeros.
+  private var bytes = SIMD16<UInt8>()
+
+  /// Creates a name from text. The name ends at the first zero and is cut after 15 bytes.
+  package init(_ text: String) {
+    for (position, byte) in text.utf8.prefix(while: { $0 != 0 }).prefix(Self.capacity - 1).enumerated() {
+      bytes[position] = byte
+    }
+  }
+
+  /// Creates a name from bytes. The name ends at the first zero or after 15 bytes.
+  package init(_ text: RawSpan) {
+    for position in 0..<min(text.byteCount, Self.capacity - 1) {
+      let byte = unsafe text.unsafeLoad(fromByteOffset: position, as: UInt8.self)
+      if byte == 0 { break }
+      bytes[position] = byte
+    }
+  }
+
+  package var count: Int {
+    var count = 0
+    while count < Self.capacity - 1, bytes[count] != 0 { count += 1 }
+    return count
+  }
+
+  package subscript(position: Int) -> UInt8 { bytes[position] }
+
+  /// Compares both halves of the names at once. The synthesized comparison takes 130 instructions.
+  package static func == (left: InterfaceName, right: InterfaceName) -> Bool {
+    let left = unsafe unsafeBitCast(left.bytes, to: SIMD2<UInt64>.self)
+    let right = unsafe unsafeBitCast(right.bytes, to: SIMD2<UInt64>.self)
+    return left.x == right.x && left.y == right.y
+  }
+
+  /// The name as text. Bytes that are not UTF-8 are replaced by U+FFFD.
+  package var text: String {
+    String(decoding: (0..<count).map { bytes[$0] }, as: UTF8.self)
+  }
+}
+
+/// The operational state of a link (RFC 2863, IF_OPER_* of <linux/if.h>).
+public enum OperationalState: UInt8, Hashable, Sendable, CaseIterable {
+  /// One of the seven states, in the order of their numbers.
+  ///
+  /// - `unknown`: The driver does not report a state. The link can still be usable.
+  /// - `notPresent`: The hardware is missing.
+  /// - `down`: The link cannot carry data, for example because no cable is plugged in or because it is switched off.
+  /// - `lowerLayerDown`: The link below this one is down.
+  /// - `testing`: The link is in a test mode.
+  /// - `dormant`: The link waits for something, such as an authentication.
+  /// - `up`: The link can carry data.
+  case unknown, notPresent, down, lowerLayerDown, testing, dormant, up
+}
+
+/// An address of an interface.
+public struct InterfaceAddress: Hashable, Sendable {
+  /// The address itself.
+  public let address: IPAddress
+  /// The number of leading bits of ``address`` that name the network.
+  public let prefixLength: UInt8
+  /// The flags IFA_F_* of <linux/if_addr.h>.
+  package var flags: UInt32
+  /// The destinations for which the address may be the source: RT_SCOPE_* of <linux/rtnetlink.h>.
+  package var scope: UInt8
+  var isListed = true
+
+  package init(address: IPAddress, prefixLength: UInt8, flags: UInt32, scope: UInt8 = 0) {
+    self.address = address
+    self.prefixLength = prefixLength
+    self.flags = flags
+    self.scope = scope
+  }
+
+  // IFA_F_* of <linux/if_addr.h>.
+  package static let optimisticFlag: UInt32 = 0x04
+  package static let duplicateFlag: UInt32 = 0x08
+  package static let deprecatedFlag: UInt32 = 0x20
+  package static let tentativeFlag: UInt32 = 0x40
+  /// The address has no end.
+  static let permanentFlag: UInt32 = 0x80
+  /// The flags that decide whether an address is usable.
+  package static let relevantFlags = optimisticFlag | duplicateFlag | tentativeFlag
+
+  /// Whether the address still serves open connections but is not the first choice for new ones. Router advertisements set
+  /// and clear this.
+  package var isDeprecated: Bool { flags & Self.deprecatedFlag != 0 }
+
+  /// Whether the address has passed the check for duplicates, or is used before its end.
+  private var isChecked: Bool {
+    if flags & Self.duplicateFlag != 0 { return false }
+    return flags & Self.tentativeFlag == 0 || flags & Self.optimisticFlag != 0
+  }
+
+  /// Returns whether the address can be the source of traffic that leaves the link.
+  ///
+  /// - Parameter scope: The scope of the traffic's route. IPv4 takes no address of a narrower scope by itself, but a route may
+  ///   name one. Default: that of a route to a router, except for link-local addresses.
+  package func isUsable(forRouteOf scope: UInt8? = nil, allowingLinkLocalIPv4: Bool) -> Bool {
+    let widest = scope ?? (address.isLinkLocal ? .max : 0)
+    return isChecked && address.isUsableSource(allowingLinkLocalIPv4: allowingLinkLocalIPv4)
+      && (address.family == .ipv6 || self.scope <= widest)
+  }
+}
+
+extension InterfaceAddress {
+  /// Whether the address's network contains an address that would otherwise stand for the internet.
+  var coversStandIn: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
+
+  /// Returns whether the address's network contains `other`. A prefix as short as a default route's contains nothing here.
+  func covers(_ other: IPAddress) -> Bool {
+    prefixLength > Destinations.defaultPrefixLength && address.shares(prefixLength, with: other)
+  }
+}
+
+extension IPAddress {
+  /// Returns whether traffic that leaves this machine can come from this address.
+  package func isUsableSource(allowingLinkLocalIPv4: Bool) -> Bool {
+    if isLoopback || isMulticast || isUnspecified { return false }
+    guard isLinkLocal else { return true }
+    return family == .ipv4 && allowingLinkLocalIPv4
+  }
+}

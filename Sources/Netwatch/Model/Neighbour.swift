@@ -8,3 +8,19 @@ package struct Neighbour: Hashable, Sendable {
     self.address = address
   }
 }
+
+/// The state of a neighbour in the kernel's table, as far as it matters here (NUD_* of <linux/neighbour.h>).
+package enum NeighbourState: Hashable, Sendable {
+  /// NUD_REACHABLE: the neighbour was heard from lately.
+  case reachable
+  /// NUD_STALE, NUD_DELAY, NUD_PROBE: the neighbour was there once.
+  case stale
+  /// NUD_INCOMPLETE: the kernel is asking for the neighbour.
+  case incomplete
+  /// NUD_FAILED: nothing has answered.
+  case failed
+  /// NUD_PERMANENT, NUD_NOARP: the kernel does not check the neighbour.
+  case permanent
+  /// The table has no entry.
+  case absent
+}

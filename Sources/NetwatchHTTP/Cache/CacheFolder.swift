@@ -267,3 +267,77 @@ final class CacheFolder {
     return names
   }
 }
+
+/// A file of a cache that is being written: its head, then its body, then the preface that completes it. Belongs to the cache's
+/// thread.
+final class AnswerDraft {
+  let answer: StoredAnswer
+  /// The name of the file in the cache's folder.
+  let name: String
+  let file: OpenFile
+  private let headCount: Int
+  private let headSum: UInt32
+  private let limit: Int64
+  private var bodyCount: Int64 = 0
+  private var bodySum = Checksum()
+
+  /// - Parameter limit: The most bytes of the file.
+  init(_ answer: StoredAnswer, _ file: OpenFile, named name: String, limit: Int64) throws(HTTPError) {
+    guard let head = answer.fileText else {
+      throw HTTPError(.fileFailed, "store \(answer.url)", message: "its head is too long")
+    }
+    self.answer = answer
+    self.name = name
+    self.file = file
+    self.limit = limit
+    headCount = head.count
+    headSum = Checksum.of(head)
+    try file.write(head, at: Int64(AnswerPreface.size), named: name)
+  }
+
+  var size: Int64 { Int64(AnswerPreface.size + headCount) + bodyCount }
+
+  /// Appends bytes to the body.
+  func append(_ bytes: [UInt8]) throws(HTTPError) {
+    guard size + Int64(bytes.count) <= limit else {
+      throw HTTPError(.responseTooLarge, "store \(answer.url)", message: "more than \(limit) bytes")
+    }
+    try file.write(bytes, at: size, named: name)
+    unsafe bytes.withUnsafeBytes { unsafe bodySum.add($0) }
+    bodyCount += Int64(bytes.count)
+  }
+
+  /// Writes the preface, when the body is complete.
+  func end() throws(HTTPError) {
+    let preface = AnswerPreface(
+      headCount: headCount, bodyCount: bodyCount, headSum: headSum, bodySum: bodySum.value)
+    try file.write(preface.bytes, at: 0, named: name)
+  }
+}
+
+/// What was removed from a cache lately, so that no answer comes back that was on its way then. Pure.
+struct CacheRemovals {
+  /// The most URLs that are remembered. Beyond it, a removal counts for all of them.
+  private static let most = 1_000
+
+  /// The number of removals so far.
+  private(set) var count: UInt64 = 0
+  /// The removal up to which all URLs count as removed.
+  private var last: UInt64 = 0
+  private var urls: [String: UInt64] = [:]
+
+  mutating func removeAll() {
+    count &+= 1
+    last = count
+    urls = [:]
+  }
+
+  mutating func remove(_ removed: [String]) {
+    guard urls.count + removed.count <= Self.most else { return removeAll() }
+    count &+= 1
+    for url in removed { urls[url] = count }
+  }
+
+  /// Returns whether a URL was removed after the removal with a number.
+  func hasRemoved(_ url: String, since number: UInt64) -> Bool { max(last, urls[url] ?? 0) > number }
+}

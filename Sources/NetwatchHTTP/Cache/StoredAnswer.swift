@@ -1,3 +1,4 @@
+import CLibZ
 import FoundationEssentials
 import HTTPTypes
 import NetwatchEventLoop
@@ -220,5 +221,213 @@ struct StoredAnswer: Hashable, Sendable {
       response.headerFields[name] = nil
     }
     return response
+  }
+}
+
+/// The format of a stored answer in a file. Its checksum protects it from damage, but its content may still be invalid.
+extension StoredAnswer {
+  private struct Record: Codable {
+    var url: String
+    var selecting: [String: [String]]
+    var status: Int
+    var reason: String
+    /// The names and values of the header fields.
+    var fields: [[String]]
+    var asked: Int64
+    var came: Int64
+  }
+
+  /// The text for the file. Nil for an answer that is too long.
+  var fileText: [UInt8]? {
+    let record = Record(
+      url: url, selecting: selectingFields, status: response.status.code, reason: response.status.reasonPhrase,
+      fields: response.headerFields.map { [$0.name.rawName, $0.value] }, asked: asked, came: came)
+    guard let text = try? JSONEncoder().encode(record), text.count <= AnswerPreface.mostHeadBytes else { return nil }
+    return Array(text)
+  }
+
+  /// Nil for a text that ``fileText`` does not write.
+  init?(fileText: [UInt8]) {
+    guard let record = try? JSONDecoder().decode(Record.self, from: Data(fileText)), 200..<600 ~= record.status,
+      record.fields.count <= HTTPFields.mostReceived
+    else { return nil }
+    var fields = HTTPFields()
+    for field in record.fields {
+      guard field.count == 2, let name = HTTPField.Name(field[0]) else { return nil }
+      fields.append(HTTPField(name: name, value: field[1]))
+    }
+    let status = HTTPResponse.Status(code: record.status, reasonPhrase: record.reason)
+    self.init(
+      url: record.url, selectingFields: record.selecting,
+      response: HTTPResponse(status: status, headerFields: fields), asked: record.asked, came: record.came)
+  }
+}
+
+/// The beginning of a file with a stored answer: how long its head and its body are, and their checksums.
+///
+/// ```
+///   0  "netwatch"     8  version      12  bytes of the head     16  bytes of the body
+///  24  checksum of the head    28  of the body    32  of all of this    36  the head, then the body
+/// ```
+///
+/// All numbers are little-endian. It is written last, so that a file without its end has no preface either.
+struct AnswerPreface: Hashable, Sendable {
+  static let size = 36
+  /// A limit. HTTP servers send heads of a few kilobytes, and libcurl accepts 300 KiB.
+  static let mostHeadBytes = 4 * 1_024 * 1_024
+  private static let mark = Array("netwatch".utf8)
+  private static let version: UInt32 = 1
+
+  let headCount: Int
+  let bodyCount: Int64
+  let headSum: UInt32
+  let bodySum: UInt32
+
+  init(headCount: Int, bodyCount: Int64, headSum: UInt32, bodySum: UInt32) {
+    self.headCount = headCount
+    self.bodyCount = bodyCount
+    self.headSum = headSum
+    self.bodySum = bodySum
+  }
+
+  /// Nil for bytes that are not a preface.
+  ///
+  /// - Parameter fileSize: The size of the whole file.
+  init?(_ bytes: [UInt8], fileSize: Int64) {
+    guard bytes.count == Self.size, bytes.starts(with: Self.mark), Self.number(bytes[8..<12]) == UInt64(Self.version),
+      Self.number(bytes[32..<36]) == UInt64(Checksum.of(Array(bytes[..<32])))
+    else { return nil }
+    let headCount = Self.number(bytes[12..<16])
+    let bodyCount = Self.number(bytes[16..<24])
+    guard headCount <= Self.mostHeadBytes, bodyCount <= UInt64(max(fileSize, 0)),
+      Int64(bodyCount) == fileSize - Int64(Self.size) - Int64(headCount)
+    else { return nil }
+    self.headCount = Int(headCount)
+    self.bodyCount = Int64(bodyCount)
+    headSum = UInt32(Self.number(bytes[24..<28]))
+    bodySum = UInt32(Self.number(bytes[28..<32]))
+  }
+
+  var bytes: [UInt8] {
+    let bytes =
+      Self.mark + Self.bytes(UInt64(Self.version), 4) + Self.bytes(UInt64(headCount), 4)
+      + Self.bytes(UInt64(bodyCount), 8) + Self.bytes(UInt64(headSum), 4) + Self.bytes(UInt64(bodySum), 4)
+    return bytes + Self.bytes(UInt64(Checksum.of(bytes)), 4)
+  }
+
+  private static func bytes(_ number: UInt64, _ count: Int) -> [UInt8] {
+    (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
+  }
+
+  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
+    bytes.reversed().reduce(0) { $0 << 8 | UInt64($1) }
+  }
+}
+
+/// A complete answer from a cache's folder. Its body is read on demand.
+///
+/// Can be used from any thread. The file stays readable after the cache has removed it.
+final class CachedAnswer: Sendable {
+  let answer: StoredAnswer
+  let preface: AnswerPreface
+  let file: OpenFile
+
+  private init(_ answer: StoredAnswer, _ preface: AnswerPreface, _ file: OpenFile) {
+    self.answer = answer
+    self.preface = preface
+    self.file = file
+  }
+
+  /// The length in bytes of the body as it is delivered.
+  var bodyCount: Int64 { preface.bodyCount }
+
+  /// Reads the next bytes of the body.
+  ///
+  /// - Returns: The number of bytes. 0 at the end.
+  func read(into room: UnsafeMutableRawBufferPointer, at position: Int64) throws(HTTPError) -> Int {
+    let left = Int(clamping: max(bodyCount - position, 0))
+    let start = Int64(AnswerPreface.size + preface.headCount)
+    return try unsafe file.read(
+      into: UnsafeMutableRawBufferPointer(rebasing: room.prefix(left)), at: start + position, named: answer.url)
+  }
+
+  // MARK: From a file
+
+  private static let partSize: Int64 = 64 * 1_024
+
+  /// Whether the body matches its checksum. Reads the whole body.
+  var isBodyWhole: Bool {
+    var sum = Checksum()
+    var position: Int64 = 0
+    var part = [UInt8](repeating: 0, count: Int(clamping: min(bodyCount, Self.partSize)))
+    while position < bodyCount {
+      let count = unsafe part.withUnsafeMutableBytes { room -> Int in
+        guard let count = try? unsafe read(into: room, at: position) else { return 0 }
+        unsafe sum.add(UnsafeRawBufferPointer(rebasing: room.prefix(count)))
+        return count
+      }
+      guard count > 0 else { return false }
+      position += Int64(count)
+    }
+    return sum.value == preface.bodySum
+  }
+
+  /// Returns an answer whose body was not checked. Nil for a file that is incomplete or does not belong to a cache.
+  static func head(of file: OpenFile) -> CachedAnswer? {
+    guard let size = file.size(), let start = bytes(of: file, AnswerPreface.size, at: 0),
+      let preface = AnswerPreface(start, fileSize: size),
+      let text = bytes(of: file, preface.headCount, at: Int64(AnswerPreface.size)),
+      Checksum.of(text) == preface.headSum, let answer = StoredAnswer(fileText: text)
+    else { return nil }
+    return CachedAnswer(answer, preface, file)
+  }
+
+  private static func bytes(of file: OpenFile, _ count: Int, at offset: Int64) -> [UInt8]? {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let read = unsafe bytes.withUnsafeMutableBytes { try? unsafe file.read(into: $0, at: offset, named: "an answer") }
+    return read == count ? bytes : nil
+  }
+}
+
+/// A checksum of bytes that come in parts: CRC-32, by zlib. It detects damage by a crash or a disk, but not deliberate changes.
+struct Checksum: Hashable, Sendable {
+  private(set) var value: UInt32 = 0
+
+  mutating func add(_ bytes: UnsafeRawBufferPointer) {
+    guard let start = bytes.baseAddress else { return }
+    value = unsafe UInt32(
+      truncatingIfNeeded: crc32_z(UInt(value), start.assumingMemoryBound(to: UInt8.self), bytes.count))
+  }
+
+  static func of(_ bytes: [UInt8]) -> UInt32 {
+    var sum = Checksum()
+    unsafe bytes.withUnsafeBytes { unsafe sum.add($0) }
+    return sum.value
+  }
+}
+
+extension HTTPResponse {
+  /// Returns the response with the fields of a 304. Fields about the body are not changed. A response that would have more fields than
+  /// a head may have stays as it is.
+  func refreshed(by response: HTTPResponse) -> HTTPResponse {
+    let ofBody: [HTTPField.Name] = [.contentLength, .contentEncoding, .contentType, .contentRange, .transferEncoding]
+    let new = response.headerFields.filter { !ofBody.contains($0.name) }
+    let names = Set(new.map(\.name))
+    let kept = headerFields.filter { !names.contains($0.name) }
+    guard kept.count + new.count <= HTTPFields.mostReceived else { return self }
+    var result = self
+    result.headerFields = kept + new
+    return result
+  }
+}
+
+extension HTTPRequest {
+  /// Returns the URL in a field of the answer, as ``urlText`` writes it. Nil if it is not a URL, or has another origin.
+  func sibling(at reference: String) -> String? {
+    guard let base = urlText.flatMap({ URL(reference: $0.utf8) }),
+      let url = URL(reference: reference.utf8, relativeTo: base),
+      let other = try? HTTPRequest(.get, to: url.absoluteURL), isSameOrigin(as: other)
+    else { return nil }
+    return other.urlText
   }
 }

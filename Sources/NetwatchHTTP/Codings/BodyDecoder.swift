@@ -109,3 +109,67 @@ final class BodyDecoder {
 
   func drop(_ count: Int) { unsafe output = UnsafeRawBufferPointer(rebasing: output[count...]) }
 }
+
+/// The codings of a response's body, each list in the order in which the server has applied them.
+struct BodyCodings {
+  /// The content codings. Nil if one of them is unknown here; then they are left on the body.
+  private(set) var content: [ContentCoding]? = []
+  /// The transfer codings without `chunked`. Nil if one of them is unknown here; then the body cannot be read.
+  private(set) var transfer: [ContentCoding]? = []
+
+  /// Whether the body has no coding to remove.
+  var isEmpty: Bool { content?.isEmpty == true && transfer?.isEmpty == true }
+
+  mutating func add(contentEncoding value: String) {
+    for name in Self.names(value) where name != "identity" && name != "none" { Self.add(name, to: &content) }
+  }
+
+  mutating func add(transferEncoding value: String) {
+    for name in Self.names(value) where name != "identity" && name != "chunked" { Self.add(name, to: &transfer) }
+  }
+
+  private static func names(_ value: String) -> [String] {
+    value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" }.map(String.init)
+  }
+
+  private static func add(_ name: String, to codings: inout [ContentCoding]?) {
+    if let coding = ContentCoding(name) {
+      codings?.append(coding)
+    } else {
+      codings = nil
+    }
+  }
+}
+
+/// A compression that a body can have (RFC 9110, section 8.4.1).
+enum ContentCoding: String, CaseIterable {
+  case deflate
+  case gzip
+  case brotli = "br"
+  case zstd
+
+  /// The value of `Accept-Encoding`: the codings that can be decoded. Two of them need libraries that libcurl may load.
+  static let accepted = allCases.filter(\.isAvailable).map(\.rawValue).joined(separator: ", ")
+
+  private var isAvailable: Bool {
+    switch self {
+    case .deflate, .gzip: true
+    case .brotli: BrotliDecompressor.isAvailable
+    case .zstd: ZstdDecompressor.isAvailable
+    }
+  }
+
+  /// - Parameter name: The name in lower case. The result is nil for a coding that is unknown here.
+  init?(_ name: String) {
+    guard let coding = Self(rawValue: name == "x-gzip" ? "gzip" : name), coding.isAvailable else { return nil }
+    self = coding
+  }
+
+  func open() throws(HTTPError) -> any Decompressor {
+    switch self {
+    case .deflate, .gzip: try Inflater(self)
+    case .brotli: try BrotliDecompressor()
+    case .zstd: try ZstdDecompressor()
+    }
+  }
+}

@@ -282,3 +282,41 @@ extension HTTPTaskOptions {
     }
   }
 }
+
+/// The order in which waiting requests begin.
+public enum DownloadOrder: Hashable, Sendable {
+  /// The request that has waited longest begins next.
+  case firstInFirstOut
+  /// The newest request begins next, because it is most likely for what is on the screen now.
+  case lastInFirstOut
+}
+
+/// A receipt for one call of a ``Downloader`` with a completion. With it, you can cancel that call.
+public struct DownloadReceipt: Hashable, Sendable {
+  let number: UInt64
+}
+
+/// The identity of a download. Downloads are equal if their method, URL, header fields, policy and cache control are equal.
+struct DownloadKey: Hashable, Sendable {
+  let resource: CachedResource
+  let policy: HTTPCachePolicy
+  private let control: CacheControl
+  /// The request that came first.
+  let request: HTTPRequest
+
+  init(_ request: HTTPRequest, _ policy: HTTPCachePolicy) {
+    resource = CachedResource(request)
+    self.policy = policy
+    control = CacheControl(of: request)
+    self.request = request
+  }
+
+  static func == (left: DownloadKey, right: DownloadKey) -> Bool {
+    left.policy == right.policy && left.resource == right.resource && left.control == right.control
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(resource)
+    hasher.combine(policy)
+  }
+}

@@ -370,3 +370,82 @@ enum ResumeRefusal: Hashable, Sendable {
   case tooLong
   case tooShort
 }
+
+/// The parts of a server's response that matter to a download.
+struct ResumeAnswer: Hashable, Sendable {
+  var status: Int
+  /// The length of the body. Nil if it is not known before the end.
+  var length: Int64?
+  var contentRange: String?
+  var entityTag: String?
+  var lastModified: String?
+  var date: String?
+}
+
+extension ResumeAnswer {
+  init(_ response: HTTPResponse, length: Int64?) {
+    let fields = response.headerFields
+    self.init(
+      status: response.status.code, length: length, contentRange: fields.singleValue(.contentRange),
+      entityTag: fields.singleValue(.eTag),
+      lastModified: fields.singleValue(.lastModified), date: fields.singleValue(.date))
+  }
+
+  var validator: ResumeData.Validator? {
+    ResumeData.Validator(entityTag: entityTag, lastModified: lastModified, date: date)
+  }
+
+  /// Whether the response says that its body is a part of the file. With status 200 it would be taken for the whole file.
+  var isPart: Bool {
+    guard let range = contentRange.flatMap(ContentRange.init), let bytes = range.bytes else { return false }
+    return bytes.lowerBound > 0 || range.total.map { bytes.upperBound < $0 } ?? false
+  }
+
+  /// Returns whether the response contradicts what is known of the file. A field that is missing contradicts nothing.
+  func contradicts(_ validator: ResumeData.Validator) -> Bool {
+    switch validator {
+    case .entityTag(let tag): entityTag.map { $0 != tag } ?? false
+    case .lastModified(let date): lastModified.map { $0 != date } ?? false
+    }
+  }
+
+  /// Returns whether the response confirms that the file is unchanged.
+  func confirms(_ validator: ResumeData.Validator) -> Bool {
+    switch validator {
+    case .entityTag(let tag): entityTag == tag
+    case .lastModified(let date): lastModified == date
+    }
+  }
+}
+
+/// The value of the `Content-Range` field of a response: `bytes 5-9/10`, `bytes 5-9/*` or `bytes */10`.
+struct ContentRange: Hashable, Sendable {
+  /// The bytes that the server sends. Nil if the server reports that it cannot send the requested ones.
+  let bytes: Range<Int64>?
+  /// The length of the whole file. Nil if the server does not report it.
+  let total: Int64?
+
+  /// Returns nil for a text that contradicts itself, and for a unit other than bytes.
+  init?(_ text: String) {
+    guard text.prefix(6).lowercased() == "bytes " else { return nil }
+    let parts = text.dropFirst(6).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    total = Self.number(parts[1])
+    guard total != nil || parts[1] == "*" else { return nil }
+    if parts[0] == "*" {
+      bytes = nil
+      return
+    }
+    let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
+    guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]), first <= last,
+      total.map({ last < $0 }) ?? true
+    else { return nil }
+    bytes = first..<(last + 1)
+  }
+
+  /// Returns nil for anything but 1 to 18 digits.
+  private static func number(_ text: Substring) -> Int64? {
+    guard 1...18 ~= text.utf8.count, text.utf8.allSatisfy({ 48...57 ~= $0 }) else { return nil }
+    return Int64(text)
+  }
+}

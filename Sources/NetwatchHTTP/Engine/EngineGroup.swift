@@ -110,3 +110,147 @@ final class EngineGroup: Sendable {
 extension HTTPError {
   static var invalidated: HTTPError { HTTPError(.invalidated, "request") }
 }
+
+/// A thread for engines. It lives as long as this object, and then until its last engine has ended.
+final class EngineThread: Sendable {
+  private let loop: LoopHandle
+  private let engines: LoopConfined<Engines>
+
+  /// - Parameter clock: The clock of deadlines, delays and progress; nil for the kernel's monotonic clock.
+  /// - Throws: `other`, with the error that prevents the start of the thread.
+  init(by clock: (any LoopClock)? = nil) throws(HTTPError) {
+    do {
+      (loop, engines) = try EventLoop.startInBackground(name: "netwatch-http", by: clock) { loop in
+        (loop.handle, LoopConfined(Engines(on: loop), on: loop))
+      }
+    } catch {
+      throw HTTPError(.other, "start thread", underlying: error)
+    }
+  }
+
+  deinit { loop.submit { [engines] loop in engines.value(on: loop)?.letGo() } }
+
+  /// Makes an engine on the thread, which may take a moment.
+  ///
+  /// The call does not wait for the thread, because it may be made on that thread: by a callback of another session.
+  ///
+  /// - Throws: `other` if the thread has failed.
+  func add(_ parts: SessionEngine.Parts) throws(HTTPError) -> EngineHandle {
+    let handle = EngineHandle(on: loop)
+    // A thread that fails drops this with the job.
+    let answer = OneShot(otherwise: false) { isMade in if !isMade { parts.pending.close() } }
+    let isRunning = loop.submit { [engines] loop in
+      if let engines = engines.value(on: loop) { answer.fulfill(engines.add(parts, handle, on: loop)) }
+    }
+    guard isRunning else {
+      throw HTTPError(.other, "start session", message: "its thread has failed; make new HTTPThreads")
+    }
+    return handle
+  }
+
+  /// The engines on a thread. Belongs to its loop, and ends the loop when no engine is left and no further one can come.
+  private final class Engines {
+    private var engines: [SessionEngine] = []
+    /// Whether another engine may be added.
+    private var isHeld = true
+    private let end: () -> Void
+
+    init(on loop: EventLoop) {
+      end = { [unowned loop] in
+        loop.onTurnEnd = nil
+        loop.onFailure = nil
+        loop.stop()
+      }
+      loop.onTurnEnd = { [self] in for engine in engines { engine.turnEnded() } }
+      loop.onFailure = { [self] error in
+        for engine in engines { engine.loopFailed(error) }
+        end()
+      }
+    }
+
+    /// - Returns: false if there is no memory for an engine.
+    func add(_ parts: SessionEngine.Parts, _ handle: EngineHandle, on loop: EventLoop) -> Bool {
+      do throws(HTTPError) {
+        let engine = try SessionEngine(parts, handle, on: loop) { [unowned self, unowned loop] engine in
+          handle.set(nil, on: loop)
+          remove(engine)
+        }
+        engines.append(engine)
+        handle.set(engine, on: loop)
+        return true
+      } catch {
+        return false
+      }
+    }
+
+    private func remove(_ engine: SessionEngine) {
+      engines.removeAll { $0 === engine }
+      if engines.isEmpty, !isHeld { end() }
+    }
+
+    /// Ends the loop with its last engine, because no further engine comes.
+    func letGo() {
+      isHeld = false
+      if engines.isEmpty { end() }
+    }
+  }
+}
+
+/// Threads on which sessions make their requests. Use them for sessions that share a thread, or for a session that uses
+/// several.
+///
+/// ```swift
+/// let shared = try HTTPThreads()
+/// let api = try HTTPSessionManager(baseURL: base, threads: shared)
+/// let images = try HTTPSessionManager(baseURL: mirror, threads: shared)
+/// ```
+///
+/// A session without `HTTPThreads` starts one thread for its transfers, which is enough unless that thread keeps a processor busy.
+/// Sessions share nothing but the threads. A callback that runs on a session's thread (see ``HTTPExecutor/immediate``) blocks
+/// all sessions on that thread while it runs.
+///
+/// With several threads, a session gives each task to one of them, and the task stays there. The connection limits are those of the
+/// whole session. Each thread has a share of them. A task goes to the thread that has the fewest tasks in proportion to its share,
+/// and waits for a connection of that thread. Therefore a session uses at most as many threads as the smallest of its three
+/// connection limits (per host, total, idle). Each thread has its own connections, also with HTTP/2. The cookies are shared by the
+/// whole session.
+///
+/// The threads end when this object is released and each session on them has ended. A session does not retain this object.
+public final class HTTPThreads: Sendable {
+  /// The number of threads.
+  public var count: Int { threads.count }
+  private let threads: [EngineThread]
+  /// The clock of the threads; nil for the kernel's monotonic clock.
+  let clock: (any LoopClock)?
+  /// The number of sessions that were given threads, modulo the number of threads.
+  private let sessions = Lock(0)
+
+  /// Starts the threads.
+  ///
+  /// - Parameter count: The number of threads, from 1 to 64. Default: 1.
+  /// - Throws: `badConfiguration` for another number, or the error that prevents the start of a thread.
+  public convenience init(count: Int = 1) throws(HTTPError) { try self.init(count: count, by: nil) }
+
+  /// - Parameter clock: The clock of deadlines, delays and progress; nil for the kernel's monotonic clock. libcurl's own timers,
+  ///   such as that of the next address, also go by it.
+  init(count: Int = 1, by clock: (any LoopClock)?) throws(HTTPError) {
+    self.clock = clock
+    guard 1...64 ~= count else {
+      throw HTTPError(
+        .badConfiguration, "start threads", message: "\(count) is no number of threads; write 1 to 64")
+    }
+    var threads: [EngineThread] = []
+    for _ in 0..<count { threads.append(try EngineThread(by: clock)) }
+    self.threads = threads
+  }
+
+  /// Returns threads for a session. The first one is another thread each time, because a session that does one thing at a time
+  /// uses no other.
+  func choose(_ count: Int) -> [EngineThread] {
+    let first = sessions.withLock { sessions in
+      defer { sessions = (sessions + 1) % threads.count }
+      return sessions
+    }
+    return (0..<min(count, threads.count)).map { threads[(first + $0) % threads.count] }
+  }
+}

@@ -60,3 +60,17 @@ extension PublicKeyPin: CustomStringConvertible {
   /// The pin as text: `sha256/` and the base64 of ``sha256``.
   public var description: String { "sha256/\(sha256.base64EncodedString())" }
 }
+
+extension Data {
+  /// The SHA-256 of the bytes: 32 bytes.
+  var sha256: Data {
+    var hash = Data(count: 32)
+    unsafe hash.withUnsafeMutableBytes { hash in
+      unsafe withUnsafeBytes { bytes in
+        _ = unsafe EVP_Digest(
+          bytes.baseAddress, bytes.count, hash.baseAddress?.assumingMemoryBound(to: UInt8.self), nil, EVP_sha256(), nil)
+      }
+    }
+    return hash
+  }
+}

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 
 /// A batch of requests with one completion. All members can be used from any thread, and no call waits.
 ///
@@ -99,5 +100,169 @@ extension HTTPSessionManager {
     // An empty batch ends as it begins, and its completion must not run before the caller has the batch.
     if count > 0 { core.handle(.began) } else { Task { core.handle(.began) } }
     return HTTPBatch { core.handle(.cancelled) }
+  }
+}
+
+/// The progress of a batch of requests.
+public struct HTTPBatchProgress: Hashable, Sendable {
+  /// The number of requests that have ended, including those that failed.
+  public internal(set) var finished = 0
+  /// The number of requests that failed, including those that were cancelled.
+  public internal(set) var failed = 0
+  /// The number of requests in the batch.
+  public let total: Int
+  /// The index of the request that ended last.
+  public internal(set) var last = 0
+}
+
+/// Carries out the effects of a ``BatchMachine``.
+final class BatchCore<Value: Sendable>: Sendable {
+  typealias Outcome = Result<HTTPReply<Value>, HTTPError>
+  /// Begins a request. The completion is never called before the maker returns.
+  typealias Maker =
+    @Sendable (HTTPSessionManager, _ index: Int, _ completion: @escaping @Sendable (Outcome) -> Void) -> HTTPTask
+
+  private struct State: Sendable {
+    var machine: BatchMachine
+    var tasks: [Int: HTTPTask] = [:]
+    var results: [Int: Outcome] = [:]
+    /// The callbacks of the user. They are released with their last call, because what they hold may hold the batch.
+    var progress: (@Sendable (HTTPBatchProgress) -> Void)?
+    var completion: (@Sendable ([Outcome]) -> Void)?
+    /// Fulfilled after the batch's completion, for which `waitUntilInvalidated()` of the session waits.
+    var hold: OneShot<Void>?
+  }
+
+  private weak let session: HTTPSessionManager?
+  private let state: Lock<State>
+  private let callbacks: CallbackQueue
+  private let make: Maker
+  private let count: Int
+
+  init(
+    _ session: HTTPSessionManager, _ count: Int, _ limit: Int, _ callbacks: CallbackQueue,
+    _ progress: (@Sendable (HTTPBatchProgress) -> Void)?, _ completion: @escaping @Sendable ([Outcome]) -> Void,
+    make: @escaping Maker
+  ) {
+    self.session = session
+    self.count = count
+    self.callbacks = callbacks
+    self.make = make
+    state = Lock(
+      State(
+        machine: BatchMachine(count: count, limit: limit), progress: progress, completion: completion,
+        hold: session.pending.hold()))
+  }
+
+  func handle(_ event: BatchMachine.Event, _ result: Outcome? = nil) {
+    // Done under the lock, so that tasks are begun before they are cancelled, and calls keep their order.
+    state.withLock { state in
+      if case .ended(let index, _) = event {
+        state.tasks[index] = nil
+        state.results[index] = result
+      }
+      var effects = state.machine.handle(event)
+      while !effects.isEmpty {
+        let more = effects.flatMap { carryOut($0, &state) }
+        effects = more
+      }
+    }
+    callbacks.flush()
+  }
+
+  /// - Returns: The effects that follow.
+  private func carryOut(_ effect: BatchMachine.Effect, _ state: inout State) -> [BatchMachine.Effect] {
+    switch effect {
+    case .begin(let index):
+      guard let session else {
+        state.results[index] = .failure(HTTPError(.invalidated, "request"))
+        return state.machine.handle(.ended(index, isFailure: true))
+      }
+      state.tasks[index] = make(session, index) { result in
+        var isFailure = false
+        if case .failure = result { isFailure = true }
+        self.handle(.ended(index, isFailure: isFailure), result)
+      }
+    case .cancel(let index): state.tasks[index]?.cancel()
+    case .giveUp(let index): state.results[index] = .failure(HTTPError(.cancelled, "cancel"))
+    case .report(let progress):
+      if let report = state.progress { callbacks.enqueue { report(progress) } }
+    case .complete: complete(&state)
+    }
+    return []
+  }
+
+  private func complete(_ state: inout State) {
+    let results = (0..<count).map { state.results[$0] ?? .failure(HTTPError(.invalidated, "request")) }
+    let (completion, hold) = (state.completion, state.hold)
+    state.results = [:]
+    (state.progress, state.completion, state.hold) = (nil, nil, nil)
+    callbacks.enqueue {
+      completion?(results)
+      hold?.fulfill()
+    }
+  }
+}
+
+/// The states of a batch of requests with one completion. Pure: events in, effects out.
+struct BatchMachine: Sendable {
+  enum Event: Hashable, Sendable {
+    case began
+    case ended(Int, isFailure: Bool)
+    case cancelled
+  }
+
+  /// What the core has to do. Effects are carried out in the order in which they are returned.
+  enum Effect: Hashable, Sendable {
+    case begin(Int)
+    case cancel(Int)
+    /// Give the result `cancelled` to a request that has not begun, and never will.
+    case giveUp(Int)
+    case report(HTTPBatchProgress)
+    case complete
+  }
+
+  private(set) var progress: HTTPBatchProgress
+  private let limit: Int
+  /// The index of the first request that has not begun.
+  private var next = 0
+  private var running: Set<Int> = []
+  private var isCancelled = false
+
+  /// - Parameter limit: The most requests that run at the same time. Less than 1 counts as 1.
+  init(count: Int, limit: Int) {
+    progress = HTTPBatchProgress(total: count)
+    self.limit = max(limit, 1)
+  }
+
+  mutating func handle(_ event: Event) -> [Effect] {
+    switch event {
+    case .began: return progress.total == 0 ? [.complete] : fill()
+    case .ended(let index, let isFailure):
+      guard running.remove(index) != nil else { return [] }
+      return ended(index, isFailure) + fill()
+    case .cancelled:
+      guard !isCancelled else { return [] }
+      isCancelled = true
+      let waiting = next..<progress.total
+      next = progress.total
+      return running.sorted().map(Effect.cancel) + waiting.flatMap { index in [.giveUp(index)] + ended(index, true) }
+    }
+  }
+
+  private mutating func ended(_ index: Int, _ isFailure: Bool) -> [Effect] {
+    progress.finished += 1
+    progress.failed += isFailure ? 1 : 0
+    progress.last = index
+    return progress.finished == progress.total ? [.report(progress), .complete] : [.report(progress)]
+  }
+
+  private mutating func fill() -> [Effect] {
+    let count = min(limit - running.count, progress.total - next)
+    guard count > 0 else { return [] }
+    let indices = next..<(next + count)
+    running.formUnion(indices)
+    next += count
+    return indices.map(Effect.begin)
   }
 }

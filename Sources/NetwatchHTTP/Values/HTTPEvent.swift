@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import Netwatch
 
 /// Something that has happened to a task of a session.
 ///
@@ -43,4 +44,53 @@ public struct HTTPEvent: Sendable {
   public let date: Date
   /// The kind of the event, with its details.
   public let kind: Kind
+}
+
+/// An observer of everything that happens to the tasks of a session, for logs, metrics and traces. See
+/// ``HTTPSessionConfiguration/eventObservers``.
+public protocol HTTPEventObserver: Sendable {
+  /// Handles an event. Called on the session's thread, in the order of the events.
+  ///
+  /// Nothing is sent or received while this method runs, so keep it short. The completion of a task may run before its last
+  /// events arrive here.
+  ///
+  /// A session whose ``HTTPThreads`` are several threads calls this method on each of them, possibly at the same time. The events of one
+  /// task arrive on one thread, in order.
+  func handle(_ event: HTTPEvent)
+}
+
+/// Information that identifies a task: its id, its kind and its label.
+public struct HTTPTaskInfo: Hashable, Sendable {
+  /// The kinds of tasks, by how they handle the response.
+  public enum Kind: Hashable, Sendable {
+    /// The response is kept in memory, or decoded.
+    case data
+    /// An upload function sends a body, and the response is kept in memory.
+    case upload
+    /// The response is written to a file.
+    case download
+    /// The response is read while it arrives.
+    case stream
+  }
+
+  /// The id by which a `RequestObserver` knows the task.
+  public let id: RequestID
+  /// The kind of the task.
+  public let kind: Kind
+  /// The task's ``HTTPTaskOptions/label``. Nil if it has none.
+  public let label: String?
+}
+
+/// A failed attempt to send a request: it ended with an error, or with a status of 400 or above.
+public struct HTTPFailedAttempt: Sendable {
+  /// The task that the attempt belongs to.
+  public let task: HTTPTaskInfo
+  /// The request that was sent. After redirects, it differs from the request of the task.
+  public let request: HTTPRequest
+  /// The head of the response. Nil if there is none.
+  public let response: HTTPResponse?
+  /// The error of the attempt. Nil if the attempt has brought a response.
+  public let error: HTTPError?
+  /// The number of attempts that the interceptor has already asked for. 0 at the first failure of a task.
+  public internal(set) var retries: Int
 }

@@ -270,3 +270,175 @@ public struct HTTPTaskOptions: Sendable {
     return options
   }
 }
+
+extension HTTPTaskOptions {
+  /// The names of the options.
+  enum Name: UInt32 {
+    case timeout, totalTimeout, maximumResponseBytes, maximumBytesInMemory, flushesFiles, isIndicated
+    case maximumRedirects, onRedirect, credential, onChallenge, maximumChallenges
+    case reachabilityTimeout, retriesWhenReachable, allowsRepetition, onProgress, progressInterval, executor
+    case label, interceptors, maximumRetries, cachePolicy, onCaching
+    case requiredMedia, allowsExpensivePath, maximumHeadBytes, acceptsMissingCloseNotify
+  }
+
+  /// The values of the options, with their defaults.
+  struct Values: Sendable {
+    /// The options that were set, one bit for each name.
+    private(set) var names: UInt32 = 0
+    var timeout: Duration? = .seconds(60)
+    var totalTimeout: Duration?
+    var maximumResponseBytes: Int64?
+    var maximumBytesInMemory: Int64 = 64 * 1_024 * 1_024
+    var maximumHeadBytes = 256 * 1_024
+    var acceptsMissingCloseNotify = false
+    var flushesFiles = false
+    var isIndicated = true
+    var maximumRedirects = 10
+    var onRedirect: (@Sendable (HTTPRedirect) async -> HTTPRequest?)?
+    var credential: HTTPCredential?
+    var onChallenge: (@Sendable (HTTPChallenge) async throws -> HTTPCredential?)?
+    var maximumChallenges = 3
+    var reachabilityTimeout: Duration?
+    var retriesWhenReachable = false
+    var allowsRepetition = false
+    var requiredMedia: Set<Medium>?
+    var allowsExpensivePath = true
+    var interceptors: [any RequestInterceptor] = []
+    var maximumRetries = 10
+    var cachePolicy = HTTPCachePolicy.standard
+    var onCaching: (@Sendable (_ request: HTTPRequest, _ response: HTTPResponse) -> HTTPResponse?)?
+    var label: String?
+    var onProgress: (@Sendable (HTTPProgress) -> Void)?
+    var progressInterval: Duration = .milliseconds(50)
+    var executor = HTTPExecutor.shared
+
+    mutating func name(_ name: Name) { names |= 1 << name.rawValue }
+
+    /// Returns these values, replaced by those that `call` has names of.
+    func merged(with call: Values) -> Values {
+      var merged = self
+      merged.names |= call.names
+      var left = call.names
+      while left != 0 {
+        if let name = Name(rawValue: UInt32(left.trailingZeroBitCount)) { merged.take(name, from: call) }
+        left &= left - 1
+      }
+      return merged
+    }
+
+    private mutating func take(_ name: Name, from call: Values) {
+      switch name {
+      case .timeout: timeout = call.timeout
+      case .totalTimeout: totalTimeout = call.totalTimeout
+      case .maximumResponseBytes: maximumResponseBytes = call.maximumResponseBytes
+      case .maximumBytesInMemory: maximumBytesInMemory = call.maximumBytesInMemory
+      case .maximumHeadBytes: maximumHeadBytes = call.maximumHeadBytes
+      case .acceptsMissingCloseNotify: acceptsMissingCloseNotify = call.acceptsMissingCloseNotify
+      case .flushesFiles: flushesFiles = call.flushesFiles
+      case .isIndicated: isIndicated = call.isIndicated
+      case .maximumRedirects: maximumRedirects = call.maximumRedirects
+      case .onRedirect: onRedirect = call.onRedirect
+      case .credential: credential = call.credential
+      case .onChallenge: onChallenge = call.onChallenge
+      case .maximumChallenges: maximumChallenges = call.maximumChallenges
+      case .reachabilityTimeout: reachabilityTimeout = call.reachabilityTimeout
+      case .retriesWhenReachable: retriesWhenReachable = call.retriesWhenReachable
+      case .allowsRepetition: allowsRepetition = call.allowsRepetition
+      case .onProgress: onProgress = call.onProgress
+      case .progressInterval: progressInterval = call.progressInterval
+      case .executor: executor = call.executor
+      case .label: label = call.label
+      case .interceptors: interceptors = call.interceptors
+      case .maximumRetries: maximumRetries = call.maximumRetries
+      case .cachePolicy: cachePolicy = call.cachePolicy
+      case .onCaching: onCaching = call.onCaching
+      case .requiredMedia: requiredMedia = call.requiredMedia
+      case .allowsExpensivePath: allowsExpensivePath = call.allowsExpensivePath
+      }
+    }
+  }
+}
+
+/// The kind of traffic of a session's connections, for the kernel's queues (SO_PRIORITY of socket(7)) and for the networks that heed the
+/// mark in each packet (DSCP, RFC 2474). The marks are those of RFC 4594 and RFC 8622.
+///
+/// Most of the internet ignores the marks; home routers, WiFi and company networks often do not.
+public struct HTTPServiceType: Hashable, Sendable {
+  /// The mark of the packets, from 0 to 63.
+  let dscp: CInt
+  /// The band of the kernel's default queue: 0 for usual traffic, 1 to 6 as in TC_PRIO_*.
+  let priority: CInt
+
+  /// Usual traffic.
+  public static let standard = HTTPServiceType(dscp: 0, priority: 0)
+  /// Traffic for which nobody waits, such as a backup: the lower-effort class (LE).
+  public static let background = HTTPServiceType(dscp: 1, priority: 1)
+  /// Answers that somebody waits for: low-latency data (AF21).
+  public static let responsiveData = HTTPServiceType(dscp: 18, priority: 4)
+  /// Video and sound that are buffered: multimedia streaming (AF31).
+  public static let video = HTTPServiceType(dscp: 26, priority: 4)
+  /// Conversations with a picture: multimedia conferencing (AF41).
+  public static let responsiveVideo = HTTPServiceType(dscp: 34, priority: 6)
+  /// Speech: telephony (EF).
+  public static let voice = HTTPServiceType(dscp: 46, priority: 6)
+  /// The begin and the end of calls: signaling (CS5).
+  public static let callSignaling = HTTPServiceType(dscp: 40, priority: 6)
+}
+
+/// Whether a session's cache may answer a request, and when the server is asked.
+///
+/// `no-store`, `no-cache`, `max-age` and `only-if-cached` in the request's own `Cache-Control` are obeyed under every policy.
+/// `max-stale` and `min-fresh` count only under ``standard``.
+public enum HTTPCachePolicy: Hashable, Sendable {
+  /// The rules of HTTP (RFC 9111): a fresh response is used. For a stale response, the server is asked whether it may still be
+  /// used.
+  case standard
+  /// The server is asked for the whole response. URLSession calls this `reloadIgnoringLocalCacheData`.
+  case ignoresCache
+  /// As ``ignoresCache``, and the caches on the way must ask the server as well: `Cache-Control: no-cache`, and `Pragma: no-cache` for
+  /// those of HTTP/1.0, unless the request has a `Cache-Control` of its own. It also works in a session without a cache. URLSession calls
+  /// this `reloadIgnoringLocalAndRemoteCacheData`.
+  case ignoresAllCaches
+  /// A response from the cache is used, however old it is. The server is asked only if there is none. URLSession calls this
+  /// `returnCacheDataElseLoad`.
+  case prefersCache
+  /// A response from the cache is used, however old it is, and the server is never asked. If there is none, the status is 504
+  /// (Gateway Timeout). URLSession calls this `returnCacheDataDontLoad`.
+  case requiresCache
+  /// The server is always asked whether the response in the cache may still be used. URLSession calls this
+  /// `reloadRevalidatingCacheData`.
+  case revalidates
+}
+
+extension HTTPCachePolicy {
+  /// Whether a stored response is neither used nor validated.
+  var ignoresStored: Bool { self == .ignoresCache || self == .ignoresAllCaches }
+}
+
+/// The progress of a task, in bytes of its bodies.
+public struct HTTPProgress: Hashable, Sendable {
+  /// The bytes of the request body that were sent.
+  public internal(set) var sent: Int64 = 0
+  /// The length of the request body. Nil if it is not known.
+  public internal(set) var totalToSend: Int64?
+  /// The bytes of the response body that were received, counted after its content encoding is removed.
+  public internal(set) var received: Int64 = 0
+  /// The length of the response body. Nil if it is not known before the end, because the body is compressed or comes in chunks.
+  public internal(set) var totalToReceive: Int64?
+
+  /// Creates the progress of a task that has not begun.
+  public init() {}
+}
+
+/// A response that redirects a request to another URL.
+public struct HTTPRedirect: Sendable {
+  /// The request that the server has redirected.
+  public let request: HTTPRequest
+  /// The head of the response with the redirect.
+  public let response: HTTPResponse
+  /// The request that would be sent next. If it goes to another scheme, host or port, it has no credentials, except those of the
+  /// session if that origin is one of ``HTTPSessionConfiguration/credentialOrigins``.
+  public let next: HTTPRequest
+  /// The number of redirects that the task has already followed.
+  public let count: Int
+}

@@ -167,3 +167,113 @@ struct StatusMerger {
     return next
   }
 }
+
+/// The records that a reader has got, one after the other: their numbers, and which interface was lost. Pure.
+struct RecordSequence {
+  /// The last record; nil if there was none.
+  private(set) var last: EventRecord?
+  private var count: UInt64 = 0
+  /// The interface that carried the traffic last; nil if none has yet.
+  private var carrier: EventRecord.LostInterface?
+
+  /// Whether there was no record.
+  var isEmpty: Bool { count == 0 }
+  /// The number of the next record, if it does not have one of a service.
+  var nextNumber: UInt64 { count + 1 }
+
+  /// Returns a record as the next one, with the interface that was lost.
+  mutating func append(_ record: EventRecord) -> EventRecord {
+    count += 1
+    var record = record
+    if let now = EventRecord.LostInterface(record.path) {
+      record.lost = record.event == .reachability && carrier?.kernelName != now.kernelName ? carrier : nil
+      carrier = now
+    } else if record.path.status == .notReachable, let carrier {
+      record.lost = carrier
+    }
+    last = record
+    return record
+  }
+
+  /// Returns a record in which nothing is known yet, as the first one. The next record is compared with none.
+  mutating func appendUnresolved() -> EventRecord {
+    count += 1
+    return .unresolved(sequence: count)
+  }
+
+  /// Returns the last record with another event and date, and perhaps another path. It has the number of the last. Nil if there is
+  /// none.
+  mutating func `repeat`(as event: EventRecord.Event, at moment: Moment, _ path: NetworkPath? = nil) -> EventRecord? {
+    if let path { last?.path = path }
+    guard var record = last else { return nil }
+    record.event = event
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    return record
+  }
+
+  /// Returns the next record about a change of the activity; nil if that is the same as in the last record, or there is none.
+  func record(
+    of activity: EventRecord.Activity, because reason: EventRecord.ActivityReason, at moment: Moment
+  ) -> EventRecord? {
+    guard var record = last, record.activity != activity else { return nil }
+    record.event = .activity
+    record.activity = activity
+    record.activityReason = reason
+    record.sequence = nextNumber
+    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    return record
+  }
+
+  /// Notes an activity that the reader knows in another way.
+  mutating func note(_ activity: EventRecord.Activity) { last?.activity = activity }
+}
+
+extension EventRecord {
+  /// Returns a record in which nothing is known yet, while the name of a host is resolved.
+  static func unresolved(sequence: UInt64) -> EventRecord {
+    let moment = Moment.now
+    return EventRecord(
+      sequence: sequence, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .initial,
+      path: NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: InterfaceTable()))
+  }
+
+  /// Returns this state as the next record after a known one; nil if there is no difference.
+  package func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
+    var next = self
+    if !path.saysTheSame(as: known.path) {
+      next.event = .reachability
+      // The reason "initial" is only for the first line.
+      if path.reason == .initial { next.path = path.with(reason: .resynced) }
+      return next
+    }
+    guard activity != known.activity else { return nil }
+    next.event = .activity
+    next.activityReason = reason
+    return next
+  }
+
+  /// Returns the reason why the activity differs from the known one. A record about something else does not have this reason
+  /// itself.
+  func activityReason(after known: Activity?, hasLostService: Bool) -> ActivityReason {
+    guard event != .activity, let known else { return activityReason }
+    if activity.inFlight > known.inFlight { return .requestBegan }
+    if hasLostService { return .serviceLost }
+    if activity.inFlight < known.inFlight { return .requestEnded }
+    return activity.state.isVisible ? .activationDelay : .completionDelay
+  }
+}
+
+extension NetworkPath {
+  /// Returns whether two paths are equal in everything that a line has.
+  package func saysTheSame(as other: NetworkPath) -> Bool {
+    // A path of this process has the index of each family's link, a path of a service does not.
+    func says(_ path: FamilyPath?) -> FamilyPath? {
+      path.map { FamilyPath(address: $0.address, gateway: $0.gateway, interfaceIndex: 0, kernelName: $0.kernelName) }
+    }
+    return status == other.status && medium == other.medium && kernelName == other.kernelName
+      && interfaceIndex == other.interfaceIndex && verdict.cost == other.verdict.cost && says(ipv4) == says(other.ipv4)
+      && says(ipv6) == says(other.ipv6) && vpn?.kernelName == other.vpn?.kernelName && vpn?.kind == other.vpn?.kind
+      && vpn?.isCarrierKnown == other.vpn?.isCarrierKnown && vpn?.families == other.vpn?.families
+      && wifi?.ssid == other.wifi?.ssid
+  }
+}

@@ -89,3 +89,186 @@ extension Outage {
     return joined
   }
 }
+
+/// The spans and outages that follow from the entries of one writer, which are added in order. Pure: it reads no clock.
+struct RunHistory: Sendable {
+  private(set) var spans: [LogSpan] = []
+  private(set) var outages: [Outage] = []
+  /// The current state and the time of its beginning; nil before the first change.
+  private var current: (state: LogState, since: LogMoment)?
+  private var last: LogMoment?
+  /// The outage that has not ended, and the time since which it is known to last; that time is nil while the status is unknown.
+  private var outage: (value: Outage, since: LogMoment?)?
+
+  mutating func add(_ entry: LogEntry) {
+    switch entry.content {
+    case .change(let state, let count): change(to: state, at: entry.moment, isMerged: count > 1)
+    case .suspend(let length):
+      // The suspend began this long before the resume, by the wall clock at the resume.
+      closeSpan(at: entry.moment)
+      spans.append(LogSpan(began: entry.moment.wall.subtractingSaturated(length), length: length, content: .suspended))
+      if let state = current?.state { current = (state, entry.moment) }
+    }
+    last = entry.moment
+  }
+
+  /// Ends the history at `moment`, until which the writer has watched.
+  mutating func end(at moment: LogMoment, isLive: Bool) {
+    closeSpan(at: moment)
+    closeOutage(at: moment, isLive ? .ongoing : .unseen)
+    current = nil
+  }
+
+  private mutating func change(to state: LogState, at moment: LogMoment, isMerged: Bool) {
+    if isMerged {
+      // The path may have come back and been lost again in between.
+      closeOutage(at: last ?? moment, .unseen)
+    } else {
+      closeSpan(at: moment)
+    }
+    let before = isMerged ? nil : current?.state
+    current = (state, moment)
+    switch state.status {
+    case .notReachable:
+      if outage == nil {
+        let wasReachable = before?.status.isReachable ?? false
+        outage = (
+          Outage(
+            began: moment.wall, length: 0, reason: state.reason, lost: wasReachable ? before : nil,
+            isBeginningSeen: wasReachable, ending: .ongoing), nil
+        )
+      } else {
+        countOutage(until: moment)
+      }
+      outage?.since = moment
+    case .wifi, .wwan: closeOutage(at: moment, .seen)
+    // An unknown status neither begins nor ends an outage, and its time does not count.
+    case .unknown: countOutage(until: moment)
+    }
+  }
+
+  private mutating func countOutage(until moment: LogMoment) {
+    guard let (value, since) = outage, let since else { return }
+    // A file may have any times, so that the sum may not fit.
+    outage?.value.length = value.length.addingSaturated(moment.microseconds(since: since))
+    outage?.since = nil
+  }
+
+  private mutating func closeSpan(at moment: LogMoment) {
+    guard let current else { return }
+    let length = moment.microseconds(since: current.since)
+    if length > 0 { spans.append(LogSpan(began: current.since.wall, length: length, content: .state(current.state))) }
+  }
+
+  private mutating func closeOutage(at moment: LogMoment, _ ending: Outage.Ending) {
+    countOutage(until: moment)
+    guard var closed = outage?.value else { return }
+    outage = nil
+    closed.ending = ending
+    outages.append(closed)
+  }
+}
+
+/// The run of one writer: the time in which it watches.
+package struct LogRun: Hashable, Sendable {
+  /// The number of the run.
+  package let id: Int64
+  /// The last time at which the writer is known to have run, in microseconds since 1970.
+  package var seen: Int64
+  /// The last time at which the writer is known to have run, in microseconds of the monotonic clock.
+  package var seenMonotonic: Int64
+  /// Whether the writer runs now.
+  package var isLive: Bool
+
+  /// Creates a run.
+  package init(id: Int64, seen: Int64, seenMonotonic: Int64, isLive: Bool) {
+    (self.id, self.seen, self.seenMonotonic, self.isLive) = (id, seen, seenMonotonic, isLive)
+  }
+}
+
+/// A span of time without a change.
+package struct LogSpan: Hashable, Sendable {
+  /// The state during a span.
+  package enum Content: Hashable, Sendable {
+    /// The machine was awake, and the path had this state.
+    case state(LogState)
+    /// The machine was suspended.
+    case suspended
+  }
+
+  /// The beginning, in microseconds since 1970.
+  package var began: Int64
+  /// The length, in microseconds.
+  package var length: Int64
+  /// The state during the span.
+  package let content: Content
+
+  /// The end, in microseconds since 1970.
+  package var end: Int64 { began.addingSaturated(length) }
+
+  /// Returns the part of the span within a range of times in microseconds since 1970; nil if there is none.
+  func clipped(to range: Range<Int64>) -> LogSpan? {
+    let (first, last) = (max(began, range.lowerBound), min(end, range.upperBound))
+    return first < last ? LogSpan(began: first, length: last - first, content: content) : nil
+  }
+}
+
+/// The total times of spans, in microseconds.
+package struct LogTimes: Hashable, Sendable {
+  /// The time in which the network was reachable.
+  package private(set) var reachable: Int64 = 0
+  /// The time in which the network was not reachable.
+  package private(set) var notReachable: Int64 = 0
+  /// The time in which the machine was suspended.
+  package private(set) var suspended: Int64 = 0
+
+  init() {}
+
+  init(_ spans: [LogSpan]) {
+    for span in spans { add(span) }
+  }
+
+  mutating func add(_ span: LogSpan) {
+    switch span.content {
+    case .suspended: suspended = suspended.addingSaturated(span.length)
+    case .state(let state) where state.status.isReachable: reachable = reachable.addingSaturated(span.length)
+    case .state(let state): if state.isOutage { notReachable = notReachable.addingSaturated(span.length) }
+    }
+  }
+
+  /// The time in which the status was known and the machine was not suspended.
+  package var watched: Int64 { reachable.addingSaturated(notReachable) }
+
+  /// The part of ``watched`` in which the network was reachable, from 0 to 1; nil if nothing was watched.
+  package var availability: Double? { watched > 0 ? Double(reachable) / Double(watched) : nil }
+}
+
+/// A time in which the network was not reachable: from the change that lost the path to the one that restored it.
+package struct Outage: Hashable, Sendable {
+  /// How an outage has ended.
+  package enum Ending: String, Hashable, Sendable {
+    /// The path came back, and the log has the time.
+    case seen
+    /// The end is not known, because nothing watched: netwatch or its writer had ended, or the machine had lost power.
+    case unseen
+    /// The outage continues, and netwatch watches.
+    case ongoing
+  }
+
+  /// The beginning, in microseconds since 1970, by the wall clock at that time.
+  package var began: Int64
+  /// The time that it lasted while the machine was awake, in microseconds of the monotonic clock. If the end was not seen, it
+  /// lasted at least this long.
+  package var length: Int64
+  /// The reason for the loss of the path, as a word of the stream.
+  package var reason: String
+  /// The path that was lost; nil if that is not known.
+  package var lost: LogState?
+  /// Whether the log has the time of the beginning. If not, the outage began before netwatch watched.
+  package var isBeginningSeen: Bool
+  /// How the outage has ended.
+  package var ending: Ending
+
+  /// The end or the last time at which it was seen, in microseconds since 1970.
+  package var end: Int64 { began.addingSaturated(length) }
+}

@@ -98,3 +98,78 @@ package final class ListeningSocket {
     return PlainError("another service\(owner) has \(address.path); use it, or name another with --socket")
   }
 }
+
+/// The lock that a service holds as long as it listens, so that a second service cannot replace the socket's file. The lock
+/// removes its own file at its end.
+struct SocketLock: ~Copyable {
+  private let descriptor: FileDescriptor
+  private let path: String
+  private let identity: FileIdentity
+
+  /// Takes the lock. Nil if another process holds it.
+  ///
+  /// - Throws: A `PlainError` if the lock's file cannot be created, or is not a plain file of this user.
+  init?(for address: ServiceAddress) throws(PlainError) {
+    let path = address.path + ".lock"
+    while true {
+      // Others may also write to the folder. A file that another user has put here must not be locked or changed.
+      let number = unsafe open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0o600)
+      guard number >= 0 else { throw errno == ELOOP ? Self.notOurs(path) : .notMade(path) }
+      let descriptor = FileDescriptor(owning: number)
+      var status = stat()
+      guard unsafe fstat(number, &status) == 0 else { throw .notMade(path) }
+      guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_nlink <= 1 else {
+        throw Self.notOurs(path)
+      }
+      guard fchmod(number, 0o600) == 0 else { throw .notMade(path) }
+      guard flock(number, LOCK_EX | LOCK_NB) == 0 else { return nil }
+      // The previous holder may have removed the file after it was opened here. Then the lock protects nothing, so try again.
+      let identity = FileIdentity(status)
+      if let there = FileAtPath(path), there.identity == identity {
+        self.path = path
+        self.descriptor = descriptor
+        self.identity = identity
+        return
+      }
+    }
+  }
+
+  deinit { FileAtPath.remove(path, identity) }
+
+  private static func notOurs(_ path: String) -> PlainError {
+    PlainError("\(path) is not a plain file of this user; remove it, or name another socket with --socket")
+  }
+}
+
+/// A file at a path, whichever user has created it. It is examined, but it is not opened for reading, and links are not
+/// followed.
+struct FileAtPath: ~Copyable {
+  private let descriptor: FileDescriptor
+  private let status: stat
+
+  /// Nil if there is no file at the path, or it cannot be examined.
+  init?(_ path: String) {
+    let number = unsafe open(path, netwatch_open_path | O_NOFOLLOW | O_CLOEXEC)
+    guard number >= 0 else { return nil }
+    let descriptor = FileDescriptor(owning: number)
+    var status = stat()
+    guard unsafe fstat(number, &status) == 0 else { return nil }
+    self.descriptor = descriptor
+    self.status = status
+  }
+
+  var identity: FileIdentity { FileIdentity(status) }
+  var isSocket: Bool { status.st_mode & S_IFMT == S_IFSOCK }
+  var isOwn: Bool { status.st_uid == geteuid() }
+
+  /// Changes the mode of this file, even if another file is at the path by now.
+  ///
+  /// - Returns: False if that failed; the reason is in `errno`.
+  func setMode(_ mode: mode_t) -> Bool { unsafe chmod("/proc/self/fd/\(descriptor.rawValue)", mode) == 0 }
+
+  /// Removes the file at a path if it is the one with this identity.
+  static func remove(_ path: String, _ identity: FileIdentity) {
+    guard let there = FileAtPath(path), there.identity == identity else { return }
+    unsafe unlink(path)
+  }
+}

@@ -121,3 +121,66 @@ enum OrderCost {
   /// Returns the additional cost of counters of this many clients, and of this many requests with labels.
   static func statistics(of clients: Int, _ requests: Int) -> Int { (clients + requests) / 64 }
 }
+
+/// A token bucket: work may cost a number of tokens per second, and at most one second's tokens are kept for a burst. Work may cost
+/// more than is there; then nothing is allowed until the debt is paid. Pure.
+struct RateLimit {
+  private static let burst = Duration.seconds(1)
+
+  private let timePerToken: Duration
+  /// The time at which the bucket is full.
+  private var fullTime = Duration.zero
+
+  /// Creates a full bucket that gets this many tokens per second; at least one.
+  init(perSecond tokens: Int) { timePerToken = Self.burst / max(1, tokens) }
+
+  /// Whether the bucket is full.
+  func isFull(at now: Duration) -> Bool { fullTime <= now }
+
+  /// Whether there is a token.
+  func allows(at now: Duration) -> Bool { now >= next }
+
+  /// The time from which there is a token.
+  var next: Duration { fullTime + timePerToken - Self.burst }
+
+  /// Takes tokens out of the bucket.
+  mutating func take(_ tokens: Int = 1, at now: Duration) { fullTime = max(fullTime, now) + timePerToken * tokens }
+}
+
+/// The numbers of connections of users who are neither the server's user nor root. Pure.
+struct StrangerCounts {
+  private let connectionLimit: Int
+  private var counts: [uid_t: Int] = [:]
+  private var total = 0
+
+  /// - Parameter connectionLimit: The most connections of all users.
+  init(connectionLimit: Int) { self.connectionLimit = connectionLimit }
+
+  /// The most connections of one user.
+  private var mostOfOne: Int { max(1, connectionLimit / 4) }
+  /// The most connections of all these users. The rest is for the server's user and root, because one person can have many user
+  /// ids (subuid(5)).
+  private var most: Int { max(1, connectionLimit - connectionLimit / 4) }
+
+  /// Counts a connection of a user.
+  ///
+  /// - Returns: Nil, or a sentence that says why the user gets no connection.
+  mutating func add(_ user: uid_t) -> String? {
+    guard counts[user, default: 0] < mostOfOne else {
+      return "a user has at most \(mostOfOne) of the \(connectionLimit) connections"
+    }
+    guard total < most else {
+      return "users other than root and the service's have at most \(most) of the \(connectionLimit) connections"
+    }
+    counts[user, default: 0] += 1
+    total += 1
+    return nil
+  }
+
+  /// Takes note that a connection of a user has ended.
+  mutating func remove(_ user: uid_t) {
+    guard let count = counts[user] else { return }
+    counts[user] = count > 1 ? count - 1 : nil
+    total -= 1
+  }
+}

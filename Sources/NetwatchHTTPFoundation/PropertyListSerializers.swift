@@ -1,5 +1,99 @@
 import Foundation
+import HTTPTypes
 import NetwatchHTTP
+
+/// A serializer that sends parameters as a property list, or in the URL for methods without a body.
+public struct PropertyListRequestSerializer: RequestSerializer {
+  /// The formats of a property list: XML or binary.
+  public enum Format: Sendable { case xml, binary }
+
+  /// The serializer that sets the header fields, and the query for methods without a body.
+  public var base: HTTPRequestSerializer
+  /// The format of the property list. Default: XML.
+  public var format: Format
+
+  /// Creates a serializer.
+  ///
+  /// - Parameters:
+  ///   - base: The serializer that sets the header fields, and the query for methods without a body. Default: a new one.
+  ///   - format: The format of the property list. Default: XML.
+  public init(base: HTTPRequestSerializer = HTTPRequestSerializer(), format: Format = .xml) {
+    self.base = base
+    self.format = format
+  }
+
+  /// Returns the request, with its parameters as a property list. Without parameters, there is no body and no content type.
+  ///
+  /// - Parameters:
+  ///   - request: The request, with its method and its own header fields.
+  ///   - url: The URL of the request. Nil if the request has one already.
+  ///   - parameters: The parameters. Nil for none.
+  /// - Throws: `cannotEncodeRequest` for values that a property list cannot contain: null and sets, and in XML also control
+  ///   characters.
+  public func serialize(
+    _ request: HTTPRequest, url: URL?, parameters: StructuredValue?
+  ) throws(HTTPError) -> (HTTPRequest, HTTPBody) {
+    try base.serialize(request, url: url, parameters: parameters, as: "application/x-plist", encode)
+  }
+
+  private func encode(_ parameters: StructuredValue) throws(HTTPError) -> Data {
+    let isXML = format == .xml
+    let object = try parameters.foundationObject(for: isXML ? .xmlPropertyList : .binaryPropertyList)
+    do {
+      return try PropertyListSerialization.data(
+        fromPropertyList: object, format: isXML ? .xml : .binary, options: 0)
+    } catch {
+      throw HTTPError(.cannotEncodeRequest, "encode a property list", message: "\(error)", underlying: error)
+    }
+  }
+}
+
+/// A serializer that decodes a property list, XML or binary, to a tree of values. An empty body becomes nil.
+public struct PropertyListResponseSerializer: ResponseSerializer {
+  /// The responses that are accepted. Default: a status from 200 to 299, and `application/x-plist`.
+  public var validation: ResponseValidation
+
+  /// Creates a serializer.
+  ///
+  /// - Parameter validation: The responses that are accepted. Default: a status from 200 to 299, and `application/x-plist`.
+  public init(validation: ResponseValidation = .propertyList) { self.validation = validation }
+
+  /// Returns the value of a property list. Nil if the body is empty.
+  ///
+  /// - Parameters:
+  ///   - response: The head of the response.
+  ///   - body: The whole body, without its content encoding.
+  ///   - request: The request that the server has answered. Nil if it is not known.
+  /// - Throws: `badServerResponse` if the status is not accepted, with the value as `HTTPError.decoded`.
+  ///   `cannotDecodeContentData` if the type is not accepted, or the body is not a property list of plain values.
+  public func serialize(
+    _ response: HTTPResponse, body: Data, request: HTTPRequest?
+  ) throws(HTTPError) -> StructuredValue? {
+    try validation.decode(response, body: body, request: request, as: "decode a property list", decode)
+  }
+
+  private func decode(_ body: Data) throws -> StructuredValue? {
+    guard !body.isEmpty else { return nil }
+    let object = try BinaryPropertyListCheck.object(in: body)
+    guard let value = StructuredValue(foundation: object) else {
+      throw HTTPError(.cannotDecodeContentData, "decode a property list", message: "it has more than plain values")
+    }
+    return value
+  }
+}
+
+/// Decodes the property lists of a session. Do not change the decoder's settings after a session has it.
+extension PropertyListDecoder: DataDecoder {
+  /// A status from 200 to 299, and the type `application/x-plist`.
+  public var validation: ResponseValidation { .propertyList }
+
+  /// Makes a value from a property list, XML or binary.
+  public func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
+    // The decoder itself has no limit of depth, and crashes when its stack overflows.
+    _ = try BinaryPropertyListCheck.object(in: body)
+    return try decode(type, from: body)
+  }
+}
 
 /// Checks that a binary property list does not become far larger in memory than its data, and contains only plain values.
 ///
