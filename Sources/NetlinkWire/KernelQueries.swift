@@ -13,11 +13,11 @@ package struct RouteQueries {
   /// The most routes to single addresses over one link that are looked at.
   private static let hostRouteLimit = 32
 
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private let pause: (UInt32) -> Void
 
   /// - Parameter pause: The closure that waits for a time in microseconds. Default: usleep(3).
-  package init(by conversation: NetlinkConversation, pause: @escaping (UInt32) -> Void = { usleep($0) }) {
+  package init(by conversation: NetlinkRequestSocket, pause: @escaping (UInt32) -> Void = { usleep($0) }) {
     self.conversation = conversation
     self.pause = pause
   }
@@ -141,7 +141,7 @@ package struct RouteQueries {
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (NetlinkDecoder.Message) -> Void
-  ) throws(SystemError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkRequestSocket.Reply {
     try conversation.ask(&request) { frame, bytes in body(NetlinkDecoder.message(frame, bytes, as: .answer)) }
   }
 }
@@ -151,12 +151,12 @@ package struct RouteQueries {
 /// The kernel responds within the send, so the calls do not wait, except for other changes to the network that hold the
 /// kernel's lock.
 package final class LinkQueries {
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private var linkList: NetlinkRequest
   private var addressList: NetlinkRequest
   private var link: NetlinkRequest
 
-  package init(by conversation: NetlinkConversation) throws(SystemError) {
+  package init(by conversation: NetlinkRequestSocket) throws(SystemError) {
     self.conversation = conversation
     linkList = try .links()
     addressList = try .addresses()
@@ -183,7 +183,7 @@ package final class LinkQueries {
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (NetworkEvent) -> Void
-  ) throws(SystemError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkRequestSocket.Reply {
     try conversation.ask(&request) { frame, bytes in
       if case .event(let event) = NetlinkDecoder.message(frame, bytes, as: .answer) { body(event) }
     }

@@ -6,14 +6,14 @@ import NetwatchEventLoop
 /// The log for `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and as bytes.
 package struct NetlinkDebugLog {
   private let source: String
-  private let describe: (NetlinkFrame, RawSpan) -> String
+  private let describe: (NetlinkMessage, RawSpan) -> String
 
   /// Creates a log. Nil unless the environment asks for it.
   ///
   /// - Parameters:
   ///   - source: The name of the socket's messages.
   ///   - describe: The closure that describes a message in words.
-  package init?(_ source: String, _ describe: @escaping (NetlinkFrame, RawSpan) -> String) {
+  package init?(_ source: String, _ describe: @escaping (NetlinkMessage, RawSpan) -> String) {
     guard Self.isAskedFor("netlink") else { return nil }
     self.source = source
     self.describe = describe
@@ -24,7 +24,7 @@ package struct NetlinkDebugLog {
     String(environment: "NETWATCH_DEBUG")?.split(separator: ",").contains { $0 == topic } ?? false
   }
 
-  func print(_ frame: NetlinkFrame, _ bytes: RawSpan) {
+  func print(_ frame: NetlinkMessage, _ bytes: RawSpan) {
     var line = LineBuffer()
     line.append(text: "netwatch: netlink \(source) type \(frame.type) seq \(frame.sequence)")
     if frame.isInterrupted { line.append(" interrupted") }
@@ -37,7 +37,7 @@ package struct NetlinkDebugLog {
     line.withBytes { try? FileDescriptor.writeAll($0, to: STDERR_FILENO) }
   }
 
-  private func text(_ frame: NetlinkFrame, _ bytes: RawSpan) -> String {
+  private func text(_ frame: NetlinkMessage, _ bytes: RawSpan) -> String {
     switch frame.kind {
     case .payload: describe(frame, bytes)
     case .done: "done"

@@ -95,7 +95,7 @@ extension NetlinkDecoder {
 
   /// Decodes a notification about routes, rules or next hops. Their headers all begin with the family. Nil for other
   /// notifications.
-  static func hint(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message? {
+  static func hint(_ frame: NetlinkMessage, _ bytes: RawSpan) -> Message? {
     let event: NetworkEvent
     let families = families(bytes, frame.payload)
     switch Int(frame.type) {

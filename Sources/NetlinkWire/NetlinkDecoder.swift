@@ -18,7 +18,7 @@ package enum NetlinkDecoder {
   /// The meaning of a route message: a notification that something changed, or the response to a request.
   package enum Context { case notification, answer }
 
-  package static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, as context: Context) -> Message {
+  package static func message(_ frame: NetlinkMessage, _ bytes: RawSpan, as context: Context) -> Message {
     let payload = frame.payload
     if context == .notification, let hint = hint(frame, bytes) { return hint }
     switch Int(frame.type) {
@@ -50,7 +50,7 @@ package enum NetlinkDecoder {
     guard index > 0 else { return .ignored }
     if isRemoved { return .event(.linkRemoved(index: index)) }
 
-    var fact = LinkFact(
+    var fact = LinkUpdate(
       index: index, flags: bytes.load(start + 8, as: UInt32.self), hardwareType: bytes.load(start + 2, as: UInt16.self))
     bytes.forEachAttribute(in: (start + linkHeaderLength)..<payload.upperBound) { type, value in
       switch type {
@@ -75,7 +75,7 @@ package enum NetlinkDecoder {
   }
 
   /// Reads IFLA_LINKINFO: the driver's kind of a software link, and the data of that driver.
-  private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into fact: inout LinkFact) {
+  private static func readInfo(_ bytes: RawSpan, _ info: Range<Int>, into fact: inout LinkUpdate) {
     var data: Range<Int>?
     bytes.forEachAttribute(in: info) { type, value in
       switch type {
@@ -175,7 +175,7 @@ package enum NetlinkDecoder {
   }
 
   /// Decodes the address or the network that a route leads to; nil for a default route.
-  static func destination(_ frame: NetlinkFrame, _ bytes: RawSpan) -> IPAddress? {
+  static func destination(_ frame: NetlinkMessage, _ bytes: RawSpan) -> IPAddress? {
     let payload = frame.payload
     guard payload.count >= routeHeaderLength,
       let value = bytes.attribute(

@@ -126,13 +126,13 @@ import NetwatchEventLoop
   /// - Parameter body: The closure that gets each message.
   /// - Returns: False if there is nothing to read now.
   @inline(__always)
-  package func readFrames(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Bool {
+  package func readFrames(_ body: (NetlinkMessage, RawSpan) -> Void) throws(SystemError) -> Bool {
     switch try receive() {
     case .wouldBlock: return false
     case .overrun: withMessages(0) { body(.overrun, $0) }
     case .messages(let count):
       withMessages(count) { bytes in
-        NetlinkFrame.forEach(in: bytes) { frame in
+        NetlinkMessage.forEach(in: bytes) { frame in
           log?.print(frame, bytes)
           body(frame, bytes)
         }
@@ -200,7 +200,7 @@ import NetwatchEventLoop
   }
 
   /// What a recording or a trace does in place of the calls of a socket.
-  @safe package final class Detour {
+  @safe package final class TraceTap {
     package typealias Perform = (Call, Channel, _ body: () throws(SystemError) -> Void) throws(SystemError) -> Void
     package typealias Receive = (Channel, _ descriptor: CInt, UnsafeMutableRawBufferPointer) throws(SystemError) ->
       Received
@@ -217,19 +217,19 @@ import NetwatchEventLoop
   /// Whether there is a kernel. In a replay there is none, and sockets have no descriptor.
   private let hasKernel: Bool
   /// Nil for the kernel alone.
-  private let detour: Detour?
+  private let tap: TraceTap?
 
   /// The kernel that this process runs on.
-  package static var kernel: NetlinkTransport { NetlinkTransport(hasKernel: true, detour: nil) }
+  package static var kernel: NetlinkTransport { NetlinkTransport(hasKernel: true, tap: nil) }
 
   /// Returns a transport to the kernel that a recording follows.
-  package static func recorded(_ detour: Detour) -> NetlinkTransport {
-    NetlinkTransport(hasKernel: true, detour: detour)
+  package static func recorded(_ tap: TraceTap) -> NetlinkTransport {
+    NetlinkTransport(hasKernel: true, tap: tap)
   }
 
   /// Returns a transport without a kernel, as a trace replays it.
-  package static func replayed(_ detour: Detour) -> NetlinkTransport {
-    NetlinkTransport(hasKernel: false, detour: detour)
+  package static func replayed(_ tap: TraceTap) -> NetlinkTransport {
+    NetlinkTransport(hasKernel: false, tap: tap)
   }
 
   /// Opens a socket of a netlink family (NETLINK_*) that only the kernel can send to. Nil if there is no kernel.
@@ -240,16 +240,16 @@ import NetwatchEventLoop
 
   /// Performs `body` on a socket, or replays its result.
   func perform(_ call: Call, _ channel: Channel, _ body: () throws(SystemError) -> Void) throws(SystemError) {
-    guard let detour else { return try body() }
-    try detour.perform(call, channel, body)
+    guard let tap else { return try body() }
+    try tap.perform(call, channel, body)
   }
 
   /// Reads one datagram from a descriptor into a buffer.
   package func receive(
     _ channel: Channel, _ descriptor: CInt, _ buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Received {
-    guard let detour else { return unsafe try Self.read(descriptor, into: buffer) }
-    return unsafe try detour.receive(channel, descriptor, buffer)
+    guard let tap else { return unsafe try Self.read(descriptor, into: buffer) }
+    return unsafe try tap.receive(channel, descriptor, buffer)
   }
 
   private static func connect(_ family: CInt) throws(SystemError) -> OpaquePointer? {
@@ -298,7 +298,7 @@ import NetwatchEventLoop
 }
 
 /// The part that messages of every netlink family have in common: struct nlmsghdr, and the position of the content.
-package struct NetlinkFrame: Hashable {
+package struct NetlinkMessage: Hashable {
   package enum Kind: Hashable {
     /// A message of the family.
     case payload
@@ -321,8 +321,8 @@ package struct NetlinkFrame: Hashable {
   let record: Range<Int>
 
   /// A frame that represents dropped messages.
-  static var overrun: NetlinkFrame {
-    NetlinkFrame(
+  static var overrun: NetlinkMessage {
+    NetlinkMessage(
       kind: .overrun, type: UInt16(NLMSG_OVERRUN), sequence: 0, isInterrupted: false, payload: 0..<0, record: 0..<0)
   }
 
@@ -333,7 +333,7 @@ package struct NetlinkFrame: Hashable {
   ///
   /// Inlined, because every event passes through here.
   @inline(__always)
-  package static func forEach(in bytes: RawSpan, _ body: (NetlinkFrame) -> Void) {
+  package static func forEach(in bytes: RawSpan, _ body: (NetlinkMessage) -> Void) {
     var cursor = NetlinkCursor(0..<bytes.byteCount)
     while cursor.hasRoom(for: headerLength) {
       let start = cursor.offset
@@ -342,7 +342,7 @@ package struct NetlinkFrame: Hashable {
       let type = bytes.load(start + 4, as: UInt16.self)
       let payload = (start + headerLength)..<record.upperBound
       body(
-        NetlinkFrame(
+        NetlinkMessage(
           kind: type < NLMSG_MIN_TYPE ? control(type, bytes, payload) : .payload, type: type,
           sequence: bytes.load(start + 8, as: UInt32.self),
           isInterrupted: bytes.load(start + 6, as: UInt16.self) & UInt16(NLM_F_DUMP_INTR) != 0, payload: payload,
@@ -436,7 +436,7 @@ extension RawSpan {
 
 /// Sends requests to one netlink family and receives the kernel's responses. It has its own socket, so that no notification
 /// comes between a request and its response.
-package final class NetlinkConversation {
+package final class NetlinkRequestSocket {
   /// The state of a response, apart from its messages.
   package struct Reply {
     /// Whether the response is complete. False if messages were lost, or the tables changed meanwhile.
@@ -496,7 +496,7 @@ package final class NetlinkConversation {
   /// Reads one datagram if there is one.
   ///
   /// - Parameter body: The closure that gets each message of the response.
-  package func receive(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Reply {
+  package func receive(_ body: (NetlinkMessage, RawSpan) -> Void) throws(SystemError) -> Reply {
     _ = try read(body)
     return reply
   }
@@ -505,20 +505,20 @@ package final class NetlinkConversation {
   ///
   /// - Parameter body: The closure that gets each message of the response.
   package func ask(
-    _ request: inout NetlinkRequest, _ body: (NetlinkFrame, RawSpan) -> Void
+    _ request: inout NetlinkRequest, _ body: (NetlinkMessage, RawSpan) -> Void
   ) throws(SystemError) -> Reply {
     try send(&request)
     return try waitForReply(body)
   }
 
-  private func waitForReply(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Reply {
+  private func waitForReply(_ body: (NetlinkMessage, RawSpan) -> Void) throws(SystemError) -> Reply {
     while !reply.isOver {
       guard try read(body) else { throw SystemError.netlink("recv", ETIMEDOUT) }
     }
     return reply
   }
 
-  private func read(_ body: (NetlinkFrame, RawSpan) -> Void) throws(SystemError) -> Bool {
+  private func read(_ body: (NetlinkMessage, RawSpan) -> Void) throws(SystemError) -> Bool {
     try socket.readFrames { frame, bytes in
       if frame.kind == .overrun { reply.isWhole = false }
       // Skip the rest of an earlier response that was given up.

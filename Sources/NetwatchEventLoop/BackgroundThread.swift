@@ -73,7 +73,7 @@ extension EventLoop {
     ended: @escaping @Sendable (SystemError?) -> Void = { _ in },
     prepare: @escaping @Sendable (EventLoop) throws -> Value
   ) throws -> Value {
-    let startUp = Promise<Value>()
+    let startUp = BlockingResult<Value>()
     try BackgroundThread.start(name: name) {
       let loop: EventLoop
       do {

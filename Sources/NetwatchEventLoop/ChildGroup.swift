@@ -42,7 +42,7 @@ package final class ChildGroup {
       _ = ChildProcess.waitForEnd(of: leader)
       throw error
     }
-    timer = LoopTimer(on: loop) { [unowned self] in look() }
+    timer = LoopTimer(on: loop) { [unowned self] in checkProcesses() }
   }
 
   deinit { if let registration { loop.remove(registration) } }
@@ -61,11 +61,11 @@ package final class ChildGroup {
     if let registration { loop.remove(registration) }
     registration = nil
     hasLeaderEnded = true
-    if deadline == nil { finish() } else { look() }
+    if deadline == nil { finish() } else { checkProcesses() }
   }
 
   /// Looks whether the group still has processes, and kills them when their time is over.
-  private func look() {
+  private func checkProcesses() {
     guard let deadline else { return }
     let now = loop.now
     if now >= deadline, !isKilled {

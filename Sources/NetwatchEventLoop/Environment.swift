@@ -16,7 +16,7 @@ extension [String] {
   package static func ofCommandLine() -> [String] {
     let words = CommandLine.arguments
     guard !words.isEmpty else {
-      StandardError.tell("cannot read the arguments, because there is no /proc; mount it, and try again")
+      StandardError.warn("cannot read the arguments, because there is no /proc; mount it, and try again")
       exit(2)
     }
     return Array(words.dropFirst())

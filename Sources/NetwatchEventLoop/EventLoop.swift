@@ -333,22 +333,23 @@ public final class LoopHandle: Sendable {
   /// - Throws: The error of the answer. Or a ``SystemError``: `ECANCELED` if the loop ends first or the answer is released
   ///   unfulfilled, `EDEADLK` on the loop's own thread.
   public func call<Value: Sendable>(
-    _ job: @escaping @Sendable (EventLoop, OneShot<Result<Value, any Error>>) -> Void
+    _ job: @escaping @Sendable (EventLoop, Promise<Result<Value, any Error>>) -> Void
   ) throws -> Value {
     guard !isOnLoopThread else {
       throw SystemError(operation: "call", code: EDEADLK)
     }
-    let promise = Promise<Value>()
+    let promise = BlockingResult<Value>()
     guard submit(Self.job(answering: promise, job)) else { throw SystemError(operation: "call", code: ECANCELED) }
     return try promise.wait()
   }
 
   /// Made here, so that only the job holds the answer: a loop that ends releases both.
   private static func job<Value: Sendable>(
-    answering promise: Promise<Value>, _ job: @escaping @Sendable (EventLoop, OneShot<Result<Value, any Error>>) -> Void
+    answering promise: BlockingResult<Value>,
+    _ job: @escaping @Sendable (EventLoop, Promise<Result<Value, any Error>>) -> Void
   ) -> Job {
     let lost = Result<Value, any Error>.failure(SystemError(operation: "call", code: ECANCELED))
-    let answer = OneShot(otherwise: lost) { promise.fulfill($0) }
+    let answer = Promise(otherwise: lost) { promise.fulfill($0) }
     return { job($0, answer) }
   }
 
@@ -459,7 +460,7 @@ struct TimerQueue {
 ///
 /// `@unchecked`: `value` is returned only to a caller that has an ``EventLoop``, which never leaves its thread; another loop
 /// gets nil.
-public final class LoopConfined<Value>: @unchecked Sendable {
+public final class LoopBound<Value>: @unchecked Sendable {
   private let value: Value
   private let loop: ObjectIdentifier
 

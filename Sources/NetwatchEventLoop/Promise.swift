@@ -3,7 +3,7 @@ import Synchronization
 
 /// A closure that is called once: with the first value that it gets, or with a default value if it is released without one,
 /// such as by a loop or an executor that has ended.
-public final class OneShot<Value: Sendable>: Sendable {
+public final class Promise<Value: Sendable>: Sendable {
   private let body: @Sendable (Value) -> Void
   private let otherwise: Value
   private let isDone = Atomic(false)
@@ -26,7 +26,7 @@ public final class OneShot<Value: Sendable>: Sendable {
   }
 }
 
-extension OneShot<Void> {
+extension Promise<Void> {
   /// Creates a one-shot call without a value.
   package convenience init(_ body: @escaping @Sendable () -> Void) { self.init(otherwise: ()) { _ in body() } }
 
@@ -37,7 +37,7 @@ extension OneShot<Void> {
 /// A result that one thread waits for and another one sets.
 ///
 /// `@unchecked`: `result` is written before the post and read after the wait.
-@safe final class Promise<Value: Sendable>: @unchecked Sendable {
+@safe final class BlockingResult<Value: Sendable>: @unchecked Sendable {
   private let semaphore = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
   private var result: Result<Value, any Error>?
 

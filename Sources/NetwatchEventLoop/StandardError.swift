@@ -5,11 +5,11 @@ package enum StandardError {
   /// Writes a sentence after the name of the program, on its own line.
   ///
   /// Text from outside has to be made harmless for a terminal before.
-  package static func tell(_ sentence: String) { write("netwatch: \(sentence)\n") }
+  package static func warn(_ sentence: String) { write("netwatch: \(sentence)\n") }
 
   /// Writes a sentence that only a person at a terminal needs.
-  package static func tellTerminal(_ sentence: String) {
-    if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { tell(sentence) }
+  package static func warnTerminal(_ sentence: String) {
+    if isatty(STDERR_FILENO) == 1, isatty(STDOUT_FILENO) == 1 { warn(sentence) }
   }
 
   /// Writes a text at once, so that no other output comes in between. Text that cannot be written is lost.

@@ -31,7 +31,7 @@ struct GetCommand {
     do {
       return try Getter(options).run()
     } catch let failure as GetFailure {
-      StandardError.tell(failure.description.harmless)
+      StandardError.warn(failure.description.sanitizedForTerminal)
       return .exited(1)
     }
   }

@@ -46,7 +46,7 @@ final class Getter {
   /// - Returns: How the process has to end.
   /// - Throws: A `GetFailure` if a pinned certificate cannot be read, or another error if the download cannot begin.
   func run() throws -> ProcessEnding {
-    let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in obey($0.number) }
+    let signals = try SignalSource(Self.obeyedSignals, on: loop) { [unowned self] in handle($0.number) }
     let reporter = try ActivityReporter(of: indicator, label: address.host)
     var configuration = HTTPSessionConfiguration()
     configuration.pathLossGrace = options.pathLossGrace
@@ -103,7 +103,7 @@ final class Getter {
   private func begin() {
     isRunning = true
     tries += 1
-    let (handle, own) = (loop.handle, LoopConfined(self, on: loop))
+    let (handle, own) = (loop.handle, LoopBound(self, on: loop))
     let ended: @Sendable (HTTPError?) -> Void = { error in handle.submit { own.value(on: $0)?.ended(error) } }
     do {
       guard let session else { throw HTTPError(.invalidated, "get") }
@@ -140,18 +140,18 @@ final class Getter {
     let mayGoOn = kept != nil || retrieval.map { $0.amount.received == 0 || !($0 is StreamCopy) } ?? true
     guard failure.mayPass, mayGoOn, tries <= options.retries else {
       let advice = kept.map { "; \($0.asBytes) are kept, and the same command goes on from there" } ?? ""
-      StandardError.tell(failure.description.harmless + advice)
+      StandardError.warn(failure.description.sanitizedForTerminal + advice)
       return finish(.exited(1))
     }
     let pause = min(Self.longestPause, .seconds(1 << min(tries - 1, 6)))
-    StandardError.tell("\(failure.description.harmless); trying again in \(pause.components.seconds) s")
+    StandardError.warn("\(failure.description.sanitizedForTerminal); trying again in \(pause.components.seconds) s")
     loop.schedule(after: pause) { [unowned self] in if ending == nil { begin() } }
   }
 
   private func succeed() {
     if display.hasReader, let amount = retrieval?.amount {
       let elapsed = KernelClock.monotonic.now - started
-      StandardError.write("\(name.harmless): \(amount.received.asBytes) in \(elapsed.asClock)\n")
+      StandardError.write("\(name.sanitizedForTerminal): \(amount.received.asBytes) in \(elapsed.asClock)\n")
     }
     finish(.exited(0))
   }
@@ -173,7 +173,7 @@ final class Getter {
     }
   }
 
-  private func obey(_ number: CInt) {
+  private func handle(_ number: CInt) {
     guard ending == nil else { return }
     // Nothing of a stream is kept, and a user who interrupts twice does not want to wait.
     let isOver = !isRunning || signal != nil || retrieval is StreamCopy
@@ -189,12 +189,12 @@ final class Getter {
   private func interrupted() {
     display.clear()
     if let kept = retrieval?.kept {
-      StandardError.tell("interrupted; \(kept.asBytes) are kept, and the same command goes on from there")
+      StandardError.warn("interrupted; \(kept.asBytes) are kept, and the same command goes on from there")
     } else if case .file = destination, retrieval?.amount.received ?? 0 > 0 {
-      StandardError.tell(
+      StandardError.warn(
         "interrupted; nothing is kept, because the server does not say whether its file stays the same")
     } else {
-      StandardError.tell("interrupted")
+      StandardError.warn("interrupted")
     }
     finish(.killed(signal: signal ?? SIGTERM))
   }

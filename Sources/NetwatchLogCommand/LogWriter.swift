@@ -40,7 +40,7 @@ final class LogWriter {
     self.place = place
     let opening = try LogStore.open(place, sizeLimit: sizeLimit)
     store = opening.store
-    if let warning = opening.warning { StandardError.tell(warning.harmless) }
+    if let warning = opening.warning { StandardError.warn(warning.sanitizedForTerminal) }
     loop = try EventLoop()
     // A resume from suspend may come without a change of the path, so the clock is watched.
     clockWatch = try WallClockWatch(on: loop) { [unowned self] in
@@ -153,7 +153,7 @@ final class LogWriter {
         failure = error
         loop.stop()
       } else if !hasFailed {
-        StandardError.tell(Self.sentence(error, place).harmless)
+        StandardError.warn(Self.sentence(error, place).sanitizedForTerminal)
       }
       hasFailed = true
       return false

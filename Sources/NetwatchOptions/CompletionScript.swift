@@ -18,7 +18,7 @@ struct CompletionScript {
     case "bash": bash
     case "zsh": zsh
     case "fish": fish
-    default: throw UsageError("There are scripts for bash, zsh and fish, and none for '\(shell.harmless)'.")
+    default: throw UsageError("There are scripts for bash, zsh and fish, and none for '\(shell.sanitizedForTerminal)'.")
     }
   }
 

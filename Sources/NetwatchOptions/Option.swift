@@ -192,7 +192,7 @@ extension Duration {
       number * unit.seconds <= Duration.longestDelay / .seconds(1)
     else {
       throw PlainError(
-        "'\(text.harmless)' is not a time, 0 or more; write seconds such as 2 or 0.5, or 30s, 5m or 1h.")
+        "'\(text.sanitizedForTerminal)' is not a time, 0 or more; write seconds such as 2 or 0.5, or 30s, 5m or 1h.")
     }
     self = .seconds(number * unit.seconds)
   }

@@ -135,7 +135,7 @@ package struct OptionParser<Values> {
     guard let option = options.first(where: { $0.about.names.contains(name) }) else {
       let known = options.filter { belongs($0.about) }.flatMap { $0.about.names.filter { $0.hasPrefix("--") } }
       let advice = known.nearest(to: name).map { ". Did you mean '\($0)'?" } ?? ""
-      throw UsageError("Unknown option '\(name.harmless)'\(advice)")
+      throw UsageError("Unknown option '\(name.sanitizedForTerminal)'\(advice)")
     }
     try read(option, name, attached: end < word.endIndex ? String(word[word.index(after: end)...]) : nil)
   }
@@ -151,7 +151,7 @@ package struct OptionParser<Values> {
           words = ["-h"]
           return
         }
-        throw UsageError("Unknown option '\(name.harmless)'")
+        throw UsageError("Unknown option '\(name.sanitizedForTerminal)'")
       }
       if case .none = option.about.argument {
         let value = letters.first == "=" ? String(letters.dropFirst()) : nil
@@ -174,7 +174,8 @@ package struct OptionParser<Values> {
     switch option.about.argument {
     case .none:
       if let attached {
-        throw UsageError("The option '\(name)' does not take any value, but '\(attached.harmless)' was specified.")
+        throw UsageError(
+          "The option '\(name)' does not take any value, but '\(attached.sanitizedForTerminal)' was specified.")
       }
       try store("yes", in: option, name)
     case .optional(_, let otherwise):
@@ -200,7 +201,7 @@ package struct OptionParser<Values> {
       try option.store(&line.values, value)
     } catch {
       throw UsageError(
-        "The value '\(value.harmless)' is invalid for '\(option.about.label(name))': \(error.description)",
+        "The value '\(value.sanitizedForTerminal)' is invalid for '\(option.about.label(name))': \(error.description)",
         help: help(option, name))
     }
   }
@@ -242,8 +243,8 @@ package struct OptionParser<Values> {
     if let first = extra.first {
       throw UsageError(
         extra.count == 1
-          ? "Unexpected argument '\(first.harmless)'"
-          : "\(extra.count) unexpected arguments: '\(extra.joined(separator: "', '").harmless)'")
+          ? "Unexpected argument '\(first.sanitizedForTerminal)'"
+          : "\(extra.count) unexpected arguments: '\(extra.joined(separator: "', '").sanitizedForTerminal)'")
     }
     if let option = line.given.first(where: { !$0.commands.contains(line.command) }) {
       throw UsageError(refusal(of: option))
@@ -285,7 +286,7 @@ extension UsageError {
   fileprivate init(noCommand name: String) {
     let advice =
       Command.names.nearest(to: name).map { "Did you mean '\($0)'?" } ?? "'netwatch --help' lists the commands."
-    self.init("There is no command '\(name.harmless)'. \(advice)")
+    self.init("There is no command '\(name.sanitizedForTerminal)'. \(advice)")
   }
 }
 

@@ -13,7 +13,7 @@ extension OptionParser {
       let name = String(word[..<end])
       let value = end < word.endIndex ? String(word[word.index(after: end)...]) : nil
       guard let option = options.first(where: { $0.about.isInLibrary && $0.about.name == "--\(name)" }) else {
-        throw PlainError("there is no option '\(name.harmless)'.")
+        throw PlainError("there is no option '\(name.sanitizedForTerminal)'.")
       }
       if case .none = option.about.argument {
         try option.store(&values, isOn(value ?? "yes", name) ? "yes" : "no")

@@ -48,7 +48,7 @@ package enum Program {
         "Error: \(error.message)\n\(help)\(HelpText(descriptions()).usage(of: error.command))")
       exit(64)
     } catch {
-      StandardError.tell("\(error)".harmless)
+      StandardError.warn("\(error)".sanitizedForTerminal)
       exit(2)
     }
     exit(0)

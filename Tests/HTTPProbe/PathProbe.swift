@@ -36,7 +36,7 @@ enum PathProbe {
         if words[1] == "suspend" { tasks[words[2]]?.suspend() } else { tasks[words[2]]?.resume() }
         continue
       }
-      if words.count == 2, words[1] == "lookups" { say(words[0], "\(threads(named: "netwatch-lookup"))", since: .now) }
+      if words.count == 2, words[1] == "lookups" { warn(words[0], "\(threads(named: "netwatch-lookup"))", since: .now) }
       guard words.count >= 3, let method = HTTPRequest.Method(words[1]), let url = URL(string: words[2]) else {
         continue
       }
@@ -61,7 +61,7 @@ enum PathProbe {
             "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self))"
           case .failure(let error): error.kind.words
           }
-        say(words[0], outcome, since: start)
+        warn(words[0], outcome, since: start)
         fresh?.invalidate()
       }
       tasks[words[0]] = task
@@ -94,12 +94,12 @@ enum PathProbe {
       } catch {
         outcome = error.kind.words
       }
-      say(name, outcome, since: start)
+      warn(name, outcome, since: start)
     }
   }
 
   /// Not by a stream, whose lock the main thread may hold.
-  private static func say(_ name: String, _ outcome: String, since start: ContinuousClock.Instant) {
+  private static func warn(_ name: String, _ outcome: String, since start: ContinuousClock.Instant) {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     let took = Int((ContinuousClock.now - start) / .microseconds(1))

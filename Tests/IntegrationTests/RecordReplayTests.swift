@@ -104,7 +104,7 @@ import Testing
       "ip addr add 10.1.0.1/24 dev d0", "ip route add default via 10.1.0.2 metric 600")
     let options = [
       "--hold", "0.05", "--interfaces", "-i", "v*", "-i", "d?", "-i", "50 %", "--ignore", "v1", "--target",
-      "198.51.100.7", "--expensive", "?0", "--not-expensive", "v*", "--count", "5",
+      "198.51.100.7", "--expensive", "?0", "--not-expensive", "v*", "--count", "12",
     ]
     let follow = try Follow(
       ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--record", trace] + options)))
@@ -118,7 +118,7 @@ import Testing
     try namespace.run("ip route add 198.51.100.0/24 via 10.1.0.2")
     while line.interface != "d0" { line = try follow.next() }
     #expect(line.isExpensive == true)
-    while follow.lines.count < 5 {
+    while follow.lines.count < 12 {
       try namespace.run("ip addr add 10.7.7.\(follow.lines.count)/32 dev v0")
       _ = try follow.next()
     }

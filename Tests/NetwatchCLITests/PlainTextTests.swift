@@ -10,7 +10,7 @@ import Testing
     "\u{200e}", "\u{feff}", "\u{e000}", "\u{fffe}", "\u{e0041}",
   ])
   func `nothing in a name steers the terminal`(attack: String) {
-    let name = "Caf\(attack)é".harmless
+    let name = "Caf\(attack)é".sanitizedForTerminal
     #expect(name.hasPrefix("Caf?"))
     #expect(name.hasSuffix("é"))
     #expect(
@@ -20,6 +20,6 @@ import Testing
   }
 
   @Test func `a name that does nothing stays as it is`() {
-    for name in ["Café", "網路", "e\u{301}", "🇨🇭", "a b", "<b>&\"'%{x}"] { #expect(name.harmless == name) }
+    for name in ["Café", "網路", "e\u{301}", "🇨🇭", "a b", "<b>&\"'%{x}"] { #expect(name.sanitizedForTerminal == name) }
   }
 }

@@ -116,8 +116,8 @@ import Testing
 
   @Test func `jobs that the loop's own thread submits run in their order, and nothing has to wake it`() throws {
     let order = try EventLoop.startInBackground(name: "test") { $0.handle }.call {
-      (loop, answer: OneShot<Result<[Int], any Error>>) in
-      let ran = LoopConfined(OwnJobs(), on: loop)
+      (loop, answer: Promise<Result<[Int], any Error>>) in
+      let ran = LoopBound(OwnJobs(), on: loop)
       for number in 0..<3 {
         loop.handle.submit { loop in
           ran.value(on: loop)?.numbers.append(number)

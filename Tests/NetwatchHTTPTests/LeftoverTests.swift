@@ -15,7 +15,7 @@ import Testing
   ///   - apart: Whether a body is sent when its head has been read.
   ///   - moment: When what nobody has asked for is sent, if it is not in the same write as the body.
   private static func server(
-    _ count: Int, head apart: Bool, isChunked: Bool, _ moment: Moment? = nil
+    _ count: Int, head apart: Bool, isChunked: Bool, _ moment: EventTimestamp? = nil
   ) throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while let head = connection.readHead() {
@@ -38,7 +38,7 @@ import Testing
 
   /// What nobody has asked for has arrived when the test goes on: a client cannot tell it from an answer to a request that it has
   /// sent in the meantime.
-  private final class Moment: Sendable {
+  private final class EventTimestamp: Sendable {
     /// Whether it is sent when the client has the answer before it.
     let isLate: Bool
     private let isWanted = DispatchSemaphore(value: 0)
@@ -69,7 +69,7 @@ import Testing
   @Test(arguments: [100, 16_384, 20_000, 300_000], [false, true])
   func `an answer that nobody has asked for is not the next one`(_ count: Int, _ apart: Bool) async throws {
     for (isChunked, isLate) in [(false, false), (true, false), (false, true)] {
-      let moment = Moment(isLate: isLate)
+      let moment = EventTimestamp(isLate: isLate)
       let server = try Self.server(count, head: apart, isChunked: isChunked, moment)
       defer { server.stop() }
       let session = try HTTPSessionManager()

@@ -215,7 +215,7 @@ import Testing
     let thread = try EngineThread()
     let engine = try thread.add(parts)
     func ask() {
-      let command = OneShot<Void> { drops.change { $0 += 1 } }
+      let command = Promise<Void> { drops.change { $0 += 1 } }
       engine.run { _ in withExtendedLifetime(command) {} }
     }
     ask()

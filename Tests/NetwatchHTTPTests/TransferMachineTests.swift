@@ -205,7 +205,7 @@ import Testing
     machine.wait(until: .seconds(90))
     #expect(machine.deadline == .seconds(61))
     #expect(machine.handle(.timePassed(isQueued: false), at: .seconds(95)) == .endTime)
-    machine.forgetClock()
+    machine.resetTotalTimeout()
     #expect(machine.deadline == .seconds(90))
   }
 

@@ -21,7 +21,7 @@ import Testing
     mutating func callAsFunction(_ input: StatusMerger.Input) -> [String] {
       time += 1_000_000
       var texts: [String] = []
-      for output in merger.handle(input, at: Moment(monotonic: time, wall: 2 * time)) {
+      for output in merger.handle(input, at: EventTimestamp(monotonic: time, wall: 2 * time)) {
         switch output {
         case .record(let record): texts.append(Self.text(merger.sequence.append(record)))
         case .update(let record): texts.append("+" + Self.text(record))
@@ -251,7 +251,7 @@ import Testing
           }
         // This process does not speak when it was not asked.
         if case .local = input, !isWatching { continue }
-        for output in merger.handle(input, at: Moment(monotonic: Int64(step), wall: Int64(step))) {
+        for output in merger.handle(input, at: EventTimestamp(monotonic: Int64(step), wall: Int64(step))) {
           switch output {
           case .watch(let isOn): isWatching = isOn
           case .record(let record):

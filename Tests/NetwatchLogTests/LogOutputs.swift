@@ -46,7 +46,7 @@ struct LogOutputs {
       for line in lines {
         // Most lines have printable ASCII alone, which is seen at once.
         let isPlain = line.utf8.allSatisfy { $0 >= 0x20 && $0 <= 0x7e }
-        guard isPlain || !line.unicodeScalars.contains(where: { $0.steersText }) else {
+        guard isPlain || !line.unicodeScalars.contains(where: { $0.isUnsafeInTerminal }) else {
           Issue.record("\(format): \(line.debugDescription)")
           return
         }

@@ -12,7 +12,7 @@ import Testing
     var messages: [ConnectionDecoder.Message] = []
     unsafe bytes.withUnsafeBytes { raw in
       let bytes = unsafe raw.bytes
-      NetlinkFrame.forEach(in: bytes) { frame in
+      NetlinkMessage.forEach(in: bytes) { frame in
         messages.append(frame.kind == .payload ? ConnectionDecoder.message(frame, bytes) : .ignored)
       }
     }

@@ -35,7 +35,7 @@ import Testing
   private static func decode(_ bytes: [UInt8]) -> ConnectionDecoder.Message? {
     var message: ConnectionDecoder.Message?
     let span = unsafe bytes.span.bytes
-    NetlinkFrame.forEach(in: span) { message = ConnectionDecoder.message($0, span) }
+    NetlinkMessage.forEach(in: span) { message = ConnectionDecoder.message($0, span) }
     return message
   }
 

@@ -6,7 +6,7 @@ import Netwatch
 /// The decoder as tests call it.
 enum Decoding {
   struct Result: Hashable {
-    let frame: NetlinkFrame
+    let frame: NetlinkMessage
     /// Ignored if the frame is none of rtnetlink's own.
     let message: NetlinkDecoder.Message
     var range: Range<Int> { frame.record }
@@ -16,7 +16,7 @@ enum Decoding {
     var results: [Result] = []
     unsafe bytes.withUnsafeBytes { raw in
       let bytes = unsafe raw.bytes
-      NetlinkFrame.forEach(in: bytes) { frame in
+      NetlinkMessage.forEach(in: bytes) { frame in
         let message = frame.kind == .payload ? NetlinkDecoder.message(frame, bytes, as: context) : .ignored
         results.append(Result(frame: frame, message: message))
       }
@@ -29,10 +29,10 @@ enum Decoding {
     all(bytes, as: context).map(\.message)
   }
 
-  static func kinds(_ bytes: [UInt8]) -> [NetlinkFrame.Kind] { all(bytes).map(\.frame.kind) }
+  static func kinds(_ bytes: [UInt8]) -> [NetlinkMessage.Kind] { all(bytes).map(\.frame.kind) }
 
   /// Of one message that is a link.
-  static func link(_ bytes: [UInt8]) -> LinkFact? {
+  static func link(_ bytes: [UInt8]) -> LinkUpdate? {
     guard case .event(.link(let fact)) = messages(bytes).first else { return nil }
     return fact
   }

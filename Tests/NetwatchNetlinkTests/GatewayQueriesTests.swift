@@ -24,7 +24,7 @@ import Testing
   private static func read(_ message: [UInt8]) -> [UInt64?] {
     var found: [UInt64?] = []
     let span = unsafe message.span.bytes
-    NetlinkFrame.forEach(in: span) { found.append(GatewayQueries.hardwareAddress(of: gateway, $0, span)) }
+    NetlinkMessage.forEach(in: span) { found.append(GatewayQueries.hardwareAddress(of: gateway, $0, span)) }
     return found
   }
 

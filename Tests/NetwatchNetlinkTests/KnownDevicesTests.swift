@@ -18,8 +18,8 @@ import Testing
 
   private func card(
     name: String = "wlan0", hardwareAddress: UInt64? = 7, isComplete: Bool = true, flags: UInt32 = 0
-  ) -> LinkFact {
-    var fact = LinkFact(index: 3, flags: flags, hardwareType: 1)
+  ) -> LinkUpdate {
+    var fact = LinkUpdate(index: 3, flags: flags, hardwareType: 1)
     fact.name = InterfaceName(name)
     fact.hardwareAddress = hardwareAddress
     fact.isComplete = isComplete

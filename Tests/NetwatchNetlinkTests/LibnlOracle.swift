@@ -15,7 +15,7 @@ import Testing
 enum LibnlOracle {
   /// All that is decoded from one message.
   struct Reading: Hashable {
-    var frame: NetlinkFrame
+    var frame: NetlinkMessage
     var asNotification = NetlinkDecoder.Message.ignored
     var asAnswer = NetlinkDecoder.Message.ignored
     var neighbour: Neighbour?
@@ -28,7 +28,7 @@ enum LibnlOracle {
   static func ours(_ datagram: [UInt8]) -> [Reading] {
     var readings: [Reading] = []
     let bytes = unsafe datagram.span.bytes
-    NetlinkFrame.forEach(in: bytes) { frame in
+    NetlinkMessage.forEach(in: bytes) { frame in
       var reading = Reading(frame: frame)
       defer { readings.append(reading) }
       guard frame.kind == .payload else { return }
@@ -67,7 +67,7 @@ enum LibnlOracle {
     let length = unsafe Int(header.pointee.nlmsg_len)
     let type = unsafe header.pointee.nlmsg_type
     var reading = unsafe Reading(
-      frame: NetlinkFrame(
+      frame: NetlinkMessage(
         kind: kind(header), type: type, sequence: header.pointee.nlmsg_seq,
         isInterrupted: header.pointee.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0,
         payload: (start + MemoryLayout<nlmsghdr>.size)..<(start + length), record: start..<(start + length)))
@@ -113,7 +113,7 @@ enum LibnlOracle {
 
   /// Returns the places of the numbers in a message. Not of the first three bytes: the family decides how all others are read, and
   /// the lengths of prefixes belong to addresses.
-  static func numbers(of frame: NetlinkFrame, in message: [UInt8]) -> [Int] {
+  static func numbers(of frame: NetlinkMessage, in message: [UInt8]) -> [Int] {
     let lengths = [
       RTM_NEWLINK: 16, RTM_DELLINK: 16, RTM_NEWADDR: 8, RTM_DELADDR: 8, RTM_NEWNEXTHOP: 8, RTM_DELNEXTHOP: 8,
       RTM_NEWNETCONF: 4, RTM_DELNETCONF: 4,
@@ -126,7 +126,7 @@ enum LibnlOracle {
     return places
   }
 
-  private static func kind(_ header: UnsafeMutablePointer<nlmsghdr>) -> NetlinkFrame.Kind {
+  private static func kind(_ header: UnsafeMutablePointer<nlmsghdr>) -> NetlinkMessage.Kind {
     let code = unsafe nlmsg_datalen(header) >= 4 ? nlmsg_data(header).load(as: Int32.self) : nil
     switch unsafe (CInt(header.pointee.nlmsg_type), code) {
     case (NLMSG_OVERRUN, _): return .overrun
@@ -174,7 +174,7 @@ enum LibnlOracle {
       let family = unsafe nlmsg_data(header).load(as: ifinfomsg.self).ifi_family
       guard CInt(family) == AF_UNSPEC, index > 0 else { return .ignored }
       if unsafe nl_object_get_msgtype(link) == RTM_DELLINK { return .event(.linkRemoved(index: index)) }
-      var fact = unsafe LinkFact(
+      var fact = unsafe LinkUpdate(
         index: index, flags: rtnl_link_get_flags(link), hardwareType: UInt16(rtnl_link_get_arptype(link)))
       fact.name = unsafe rtnl_link_get_name(link).map { name in
         unsafe InterfaceName(UnsafeRawBufferPointer(start: name, count: strlen(name)).bytes)
@@ -602,9 +602,9 @@ extension LibnlOracle {
 
   private static func link(
     _ index: Int32, _ name: InterfaceName, kind: String, flags: UInt32, _ state: OperationalState,
-    hardwareAddress: UInt64, _ fill: (inout LinkFact) -> Void = { _ in }
-  ) -> LinkFact {
-    var fact = LinkFact(index: index, flags: flags, hardwareType: UInt16(ARPHRD_ETHER))
+    hardwareAddress: UInt64, _ fill: (inout LinkUpdate) -> Void = { _ in }
+  ) -> LinkUpdate {
+    var fact = LinkUpdate(index: index, flags: flags, hardwareType: UInt16(ARPHRD_ETHER))
     (fact.name, fact.kind, fact.operationalState) = (name, kind, state)
     (fact.hardwareAddress, fact.isComplete) = (hardwareAddress, true)
     fill(&fact)

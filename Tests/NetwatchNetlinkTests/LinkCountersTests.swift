@@ -24,7 +24,7 @@ import Testing
   private static func read(_ message: [UInt8]) -> [LinkCounters.Bytes?] {
     var found: [LinkCounters.Bytes?] = []
     let span = unsafe message.span.bytes
-    NetlinkFrame.forEach(in: span) { found.append(LinkCounters.bytes($0, span)) }
+    NetlinkMessage.forEach(in: span) { found.append(LinkCounters.bytes($0, span)) }
     return found
   }
 

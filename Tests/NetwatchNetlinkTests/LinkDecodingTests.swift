@@ -94,7 +94,7 @@ import Testing
         $0.attribute(IFLA_LINKINFO | 0x8000, data)
       }
     }
-    var expected = LinkFact(index: 7, flags: kind.flags, hardwareType: kind.hardwareType)
+    var expected = LinkUpdate(index: 7, flags: kind.flags, hardwareType: kind.hardwareType)
     expected.isComplete = true
     expected.name = InterfaceName(kind.testDescription)
     expected.kind = kind.kind

@@ -52,7 +52,7 @@ import Testing
   static func link(
     _ kind: String, dataFirst: Bool = false, elsewhere: Bool = false, lower: Int32? = nil,
     _ data: (type: Int, value: [UInt8])...
-  ) -> LinkFact? {
+  ) -> LinkUpdate? {
     Decoding.link(message(kind, dataFirst: dataFirst, elsewhere: elsewhere, lower: lower, data))
   }
 

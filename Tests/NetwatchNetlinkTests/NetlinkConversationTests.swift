@@ -11,11 +11,11 @@ import Testing
   /// Puts one question, as the first of a conversation whose socket gives these lines of a trace.
   private func ask(
     _ lines: [String], isListing: Bool
-  ) throws -> (messages: [UInt16], reply: NetlinkConversation.Reply, fault: TraceError?) {
+  ) throws -> (messages: [UInt16], reply: NetlinkRequestSocket.Reply, fault: TraceError?) {
     let file = try TraceFile([TraceFormat.header] + lines)
     let player = TracePlayer(try TraceReader(opening: file.path))
-    let conversation = try NetlinkConversation(
-      .reply, of: NetlinkInput.replayed(player).transport, protocol: NETLINK_ROUTE, log: nil)
+    let conversation = try NetlinkRequestSocket(
+      .reply, of: KernelInterface.replayed(player).transport, protocol: NETLINK_ROUTE, log: nil)
     var request: NetlinkRequest = isListing ? try .links() : try .link()
     var messages: [UInt16] = []
     let reply = try conversation.ask(&request) { frame, _ in messages.append(frame.type) }

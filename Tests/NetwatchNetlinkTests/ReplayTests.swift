@@ -131,7 +131,7 @@ import Testing
       "netwatch-trace 2", "wireless-event failed attach 12", "wireless-event failed join 2", "wireless-event overrun",
     ])
     let player = TracePlayer(try TraceReader(opening: file.path))
-    let socket = try NetlinkSocket(.wirelessEvent, of: NetlinkInput.replayed(player).transport)
+    let socket = try NetlinkSocket(.wirelessEvent, of: KernelInterface.replayed(player).transport)
     #expect(!socket.attach([]))
     #expect(socket.attach([]))
     #expect(throws: SystemError.netlink("setsockopt(NETLINK_ADD_MEMBERSHIP)", 2)) {

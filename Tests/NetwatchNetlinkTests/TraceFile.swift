@@ -54,7 +54,7 @@ struct Replay {
     }
     let log = Log()
     let loop = try EventLoop()
-    let input = NetlinkInput.replayed(player)
+    let input = KernelInterface.replayed(player)
     // The samplers are called as the lines call them: connections are listed only while a link carries the path.
     let quality = QualitySampler(on: loop, of: input, addresses: { [] }, warn: { _ in }, emit: { _, _ in })
     do {

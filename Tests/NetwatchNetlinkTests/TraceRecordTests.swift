@@ -11,8 +11,8 @@ import Testing
     let file = TraceFile()
     let settings: [TraceReader.Setting] = [("ignore", "a b%\u{1b}[2Jé"), ("interfaces", nil), ("hold", "")]
     let writer = try TraceWriter(creating: file.path, settings)
-    let moment = Moment(monotonic: 7, wall: .max / 2)
-    let causes: [NetlinkInput.Cause] = [
+    let moment = EventTimestamp(monotonic: 7, wall: .max / 2)
+    let causes: [KernelInterface.WakeReason] = [
       .start, .turn(.event), .turn(.wirelessEvent), .timer(.hold), .timer(.retry), .timer(.resolution), .resumed,
       .unresolved, .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
     ]

@@ -7,7 +7,7 @@ import Netwatch
 /// The decoder and the filter of wireless links as tests call them.
 enum Wireless {
   struct Result: Hashable {
-    let frame: NetlinkFrame
+    let frame: NetlinkMessage
     /// Ignored if the frame is neither the controller's nor nl80211's.
     let message: WirelessDecoder.Message
     var range: Range<Int> { frame.record }
@@ -23,7 +23,7 @@ enum Wireless {
     var results: [Result] = []
     unsafe bytes.withUnsafeBytes { raw in
       let bytes = unsafe raw.bytes
-      NetlinkFrame.forEach(in: bytes) { frame in
+      NetlinkMessage.forEach(in: bytes) { frame in
         let message = frame.kind == .payload ? WirelessDecoder.message(frame, bytes, family: family) : .ignored
         results.append(Result(frame: frame, message: message))
       }

@@ -14,7 +14,7 @@ import Testing
   static func link(_ index: Int32, _ name: String, _ flags: UInt32, _ state: OperationalState, kind: String? = nil)
     -> NetworkEvent
   {
-    var fact = LinkFact(index: index, flags: flags, hardwareType: 1)
+    var fact = LinkUpdate(index: index, flags: flags, hardwareType: 1)
     fact.isComplete = true
     fact.name = InterfaceName(name)
     fact.kind = kind

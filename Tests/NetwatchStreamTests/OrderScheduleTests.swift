@@ -179,7 +179,7 @@ import Testing
 
 @Suite struct RateLimitTests {
   @Test func `a burst of one second, then one after the other`() {
-    var limit = RateLimit(perSecond: 8)
+    var limit = RateLimiter(perSecond: 8)
     let now = Duration.seconds(7)
     for _ in 0..<8 {
       #expect(limit.allows(at: now))
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test func `a debt is paid before anything is allowed, and nothing is saved for longer than a second`() {
-    var limit = RateLimit(perSecond: 10)
+    var limit = RateLimiter(perSecond: 10)
     limit.take(100, at: .seconds(1))
     #expect(limit.next == .milliseconds(10_100))
     for _ in 0..<10 { limit.take(at: .seconds(1_000)) }

@@ -37,7 +37,7 @@ extension InterfaceName: ExpressibleByStringLiteral {
   package init(stringLiteral text: String) { self.init(text) }
 }
 
-extension LinkFact {
+extension LinkUpdate {
   package init(
     _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
     master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: IPAddress? = nil,
@@ -63,14 +63,14 @@ extension NetworkEvent {
     device: DeviceTraits? = nil
   ) -> NetworkEvent {
     .link(
-      LinkFact(
+      LinkUpdate(
         index, name, state, kind: kind, hardwareType: hardwareType, master: master, lower: lower,
         activePort: activePort, remote: remote, device: device))
   }
 
   /// The loopback of every namespace.
   package static var loopback: NetworkEvent {
-    var fact = LinkFact(1, "lo", .unknown, hardwareType: 772)
+    var fact = LinkUpdate(1, "lo", .unknown, hardwareType: 772)
     fact.flags |= Interface.loopbackFlag
     return .link(fact)
   }

@@ -81,7 +81,7 @@ package struct ScriptedKernel {
 
   package init(
     _ configuration: MonitorConfiguration = .init(), rules: NetworkRules = NetworkRules(),
-    namespaces: OwnNamespaces = []
+    namespaces: IsolatedNamespaces = []
   ) {
     machine = ReachabilityMachine(
       configuration: configuration, rules: rules, namespaces: namespaces, user: Self.user)

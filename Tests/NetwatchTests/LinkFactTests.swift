@@ -5,7 +5,7 @@ import Testing
 @Suite struct LinkFactTests {
   /// As the wireless extensions send it: flags, a name, nothing else.
   static func partial(_ index: Int32, name: String? = nil, flags: UInt32 = LinkState.up.flags) -> NetworkEvent {
-    var fact = LinkFact(index: index, flags: flags, hardwareType: 1)
+    var fact = LinkUpdate(index: index, flags: flags, hardwareType: 1)
     fact.name = name.map { InterfaceName($0) }
     return .link(fact)
   }
@@ -54,7 +54,7 @@ import Testing
     kernel.forget()
     // As a new MTU or a counter makes it: the same link again.
     kernel.tell(.link(2, "eth0"))
-    var promiscuous = LinkFact(2, "eth0")
+    var promiscuous = LinkUpdate(2, "eth0")
     promiscuous.flags |= 0x100
     kernel.tell(.link(promiscuous))
     kernel.tell(.address(2, .ip("10.0.0.1")))

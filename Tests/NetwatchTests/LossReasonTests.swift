@@ -53,7 +53,7 @@ import Testing
   @Test func `testing and not present carry nothing`() {
     for state in [OperationalState.testing, .notPresent, .down] {
       var kernel = ScriptedKernel.online()
-      var fact = LinkFact(2, "eth0")
+      var fact = LinkUpdate(2, "eth0")
       fact.operationalState = state
       kernel.tell(.link(fact))
       #expect(kernel.story.last == "not-reachable no_carrier -")
@@ -62,7 +62,7 @@ import Testing
 
   @Test func `a link without IFF_RUNNING carries nothing, whatever its operational state`() {
     var kernel = ScriptedKernel.online()
-    var fact = LinkFact(2, "eth0")
+    var fact = LinkUpdate(2, "eth0")
     fact.flags &= ~Interface.runningFlag
     kernel.tell(.link(fact))
     #expect(kernel.story.last == "not-reachable no_carrier -")

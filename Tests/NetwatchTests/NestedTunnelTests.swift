@@ -121,7 +121,7 @@ import Testing
     kernel.start()
     #expect(kernel.story == ["not-reachable vpn_without_underlay -"])
     let machine = kernel.machine
-    let findings = PathFindings(of: .internet, machine.evaluator, machine.answers, machine.destinations, [:])
+    let findings = PathExplanation(of: .internet, machine.evaluator, machine.answers, machine.destinations, [:])
     var searches: [Int32: Int] = [:]
     for case .tunnel(let index, _, .marks) in findings.steps { searches[index, default: 0] += 1 }
     // Eight of them, because tunnels are followed no deeper.

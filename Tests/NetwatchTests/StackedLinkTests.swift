@@ -148,7 +148,7 @@ import Testing
     #expect(kernel.story.last == "wwan medium_changed x0")
     #expect(kernel.published.last?.isExpensive == true)
     // A partial message says nothing of it.
-    var partial = LinkFact(index: 20, flags: LinkState.up.flags, hardwareType: 1)
+    var partial = LinkUpdate(index: 20, flags: LinkState.up.flags, hardwareType: 1)
     partial.kind = "bond"
     kernel.tell(.link(partial))
     #expect(kernel.published.last?.medium == .wwan)

@@ -111,7 +111,7 @@ import Testing
 
   @Test func `a link without neighbours says nothing of its gateway, and a route may need none`() throws {
     var kernel = ScriptedKernel(.init())
-    var link = LinkFact(2, "wwan0", device: DeviceTraits(type: "wwan"))
+    var link = LinkUpdate(2, "wwan0", device: DeviceTraits(type: "wwan"))
     // IFF_NOARP
     link.flags |= 0x80
     kernel.facts = [.loopback, .link(link), .address(2, .ip("10.0.0.1"))]

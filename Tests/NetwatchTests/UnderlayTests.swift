@@ -222,7 +222,7 @@ import Testing
 
   @Test func `a tunnel that was made in another namespace is carried there`() {
     var kernel = Kernel.openVPN()
-    var fact = LinkFact(10, "gre1", .unknown, kind: "gre", hardwareType: 778)
+    var fact = LinkUpdate(10, "gre1", .unknown, kind: "gre", hardwareType: 778)
     fact.isCarriedElsewhere = true
     kernel.facts = Kernel.uplinks + [.link(fact), .address(10, .ip("10.8.10.2"))]
     kernel.start()
@@ -236,7 +236,7 @@ import Testing
   }
 
   /// As in a container without privileges, whose only link is a tap of its network's program.
-  private static func lonely(_ namespaces: OwnNamespaces, kind: String = "tun") -> Kernel {
+  private static func lonely(_ namespaces: IsolatedNamespaces, kind: String = "tun") -> Kernel {
     var kernel = Kernel(.init(), namespaces: namespaces)
     kernel.facts = [.loopback] + Kernel.tunnel(10, "tap0", .up, kind: kind, hardwareType: 1)
     kernel.answers[.ipv4] = Kernel.into(10)

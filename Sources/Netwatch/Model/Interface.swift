@@ -212,7 +212,7 @@ public struct InterfaceAddress: Hashable, Sendable {
 
 extension InterfaceAddress {
   /// Whether the address's network contains an address that would otherwise stand for the internet.
-  var coversStandIn: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
+  var coversProbeAddress: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
 
   /// Returns whether the address's network contains `other`. A prefix as short as a default route's contains nothing here.
   func covers(_ other: IPAddress) -> Bool {

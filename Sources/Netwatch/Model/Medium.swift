@@ -126,16 +126,16 @@ package enum LinkRole: Hashable, Sendable {
   /// The link packs its traffic up and sends it over another link, which only the routes tell.
   case tunnel(TunnelKind)
   /// The link stands on one other link, which the kernel names.
-  case stacked
+  case upper
   /// The link stands on its ports: the links whose master it is.
-  case aggregate
+  case master
   /// The link leads nowhere: what is sent there is dropped or turned back. Kill switches use one.
   case sink
 
   package init(kind: String?, hardwareType: UInt16, device: DeviceTraits) {
     switch kind {
-    case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec": self = .stacked
-    case "bond", "bridge", "team", "vrf": self = .aggregate
+    case "vlan", "macvlan", "macvtap", "ipvlan", "ipvtap", "macsec": self = .upper
+    case "bond", "bridge", "team", "vrf": self = .master
     case "dummy", "ifb", "nlmon": self = .sink
     default:
       // Modems without an Ethernet header look like tunnels but for their DEVTYPE.

@@ -5,7 +5,7 @@
 ///
 /// Large and rare values are stored indirectly: hints about routes are a hundred times as frequent as links.
 package enum NetworkEvent: Hashable, Sendable {
-  indirect case link(LinkFact)
+  indirect case link(LinkUpdate)
   case linkRemoved(index: Int32)
   /// What nl80211 reports about a link. Nil if the link belongs to no radio.
   indirect case wireless(index: Int32, WirelessLink?)
@@ -22,7 +22,7 @@ package enum NetworkEvent: Hashable, Sendable {
 }
 
 /// What one message reports about a link. Absent attributes keep their values.
-package struct LinkFact: Hashable, Sendable {
+package struct LinkUpdate: Hashable, Sendable {
   package var index: Int32
   package var flags: UInt32
   package var hardwareType: UInt16

@@ -20,7 +20,7 @@ extension NetworkRules {
     }
 
     /// The sentence, with the place first. It is harmless for a terminal.
-    package var description: String { "\(file)\(line.map { ":\($0)" } ?? ""): \(message)".harmless }
+    package var description: String { "\(file)\(line.map { ":\($0)" } ?? ""): \(message)".sanitizedForTerminal }
   }
 
   /// Adds the statements of a file, and takes back those that it takes back.
@@ -196,7 +196,7 @@ package enum ProbeURL {
     let rest = text.dropFirst(scheme?.count ?? 0)
     let isClean = text.unicodeScalars.allSatisfy { 0x20 < $0.value && $0.value < 0x7f }
     guard scheme != nil, isClean, let first = rest.first, !"/?#:@".contains(first) else {
-      throw PlainError("'\(text.harmless)' is no URL; write one such as http://example.org/generate_204.")
+      throw PlainError("'\(text.sanitizedForTerminal)' is no URL; write one such as http://example.org/generate_204.")
     }
     return text
   }

@@ -34,7 +34,7 @@ extension NetworkSnapshot {
     guard let position = position(of: index) else { return false }
     switch interfaces[position].role {
     case .base, .tunnel, .sink: return false
-    case .stacked, .aggregate: break
+    case .upper, .master: break
     }
     let base = foundation(of: interfaces[position], depth: 0)
     guard base.medium != interfaces[position].medium || base.cost != interfaces[position].cost else {
@@ -89,7 +89,7 @@ extension NetworkSnapshot {
     guard depth < Self.depthLimit else { return (.other, LinkCost()) }
     switch interface.role {
     case .base, .tunnel, .sink: return (interface.medium, interface.cost)
-    case .stacked, .aggregate: break
+    case .upper, .master: break
     }
     var found: Medium?
     var cost = LinkCost()
@@ -105,10 +105,10 @@ extension NetworkSnapshot {
   package func links(below interface: Interface) -> [Interface] {
     switch interface.role {
     case .base, .tunnel, .sink: return []
-    case .stacked:
+    case .upper:
       guard let lower = interface.lowerIndex.flatMap(self.interface), !lower.isIgnored else { return [] }
       return [lower]
-    case .aggregate:
+    case .master:
       if let active = interface.activePortIndex.flatMap(self.interface), !active.isIgnored { return [active] }
       return interfaces.ports(of: interface.index).compactMap { port in
         self.interface(port).flatMap { $0.carries(interface) ? $0 : nil }
@@ -123,7 +123,7 @@ extension NetworkSnapshot {
     switch interfaces[position].role {
     case .tunnel: return interfaces[position]
     case .base, .sink: return nil
-    case .stacked, .aggregate:
+    case .upper, .master:
       let tunnels = links(below: interfaces[position]).map { tunnel(beneath: $0.index, depth: depth + 1) }
       return tunnels.contains(nil) ? nil : tunnels.first ?? nil
     }
@@ -153,8 +153,8 @@ extension NetworkSnapshot {
     switch interfaces[position].role {
     case .tunnel, .sink: return false
     case .base: break
-    case .stacked: guard tunnel(beneath: index) == nil else { return false }
-    case .aggregate:
+    case .upper: guard tunnel(beneath: index) == nil else { return false }
+    case .master:
       guard interfaces[position].needsPorts, hasOutwardPort(index), tunnel(beneath: index) == nil else { return false }
     }
     return !interfaces[position].isLoopback && !interfaces[position].isIgnored && !isPort(interfaces[position])
@@ -175,17 +175,17 @@ extension NetworkSnapshot {
   }
 
   /// Returns whether a link stands only on links that are to be treated as absent.
-  func standsOnIgnored(_ index: Int32, depth: Int = 0) -> Bool {
+  func hasIgnoredLowerDevice(_ index: Int32, depth: Int = 0) -> Bool {
     guard depth < Self.depthLimit, let interface = interface(index) else { return false }
     switch interface.role {
     case .base, .tunnel, .sink: return false
-    case .stacked:
+    case .upper:
       guard let lower = interface.lowerIndex.flatMap(self.interface) else { return false }
-      return lower.isIgnored || standsOnIgnored(lower.index, depth: depth + 1)
-    case .aggregate:
+      return lower.isIgnored || hasIgnoredLowerDevice(lower.index, depth: depth + 1)
+    case .master:
       return interface.needsPorts
         && !interfaces.ports(of: index).contains { port in
-          position(of: port).map { interfaces[$0].isRunning } == true && !standsOnIgnored(port, depth: depth + 1)
+          position(of: port).map { interfaces[$0].isRunning } == true && !hasIgnoredLowerDevice(port, depth: depth + 1)
         }
     }
   }

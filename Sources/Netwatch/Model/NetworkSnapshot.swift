@@ -30,12 +30,12 @@ package struct NetworkSnapshot: Sendable {
   }
 
   /// The user's rules about links. New ones apply to each link when it is reported again, as in a listing.
-  var named: NamedLinks
+  var named: InterfaceRules
 
   /// Creates an empty snapshot.
   ///
   /// - Parameter named: The user's rules about links, by their names.
-  package init(_ named: NamedLinks = NamedLinks()) { self.named = named }
+  package init(_ named: InterfaceRules = InterfaceRules()) { self.named = named }
 
   /// Returns the address of ``Destinations/internet`` that stands for the internet here.
   package func standIn(_ family: AddressFamily) -> IPAddress { standIns[family == .ipv4 ? 0 : 1] }
@@ -106,7 +106,7 @@ package struct NetworkSnapshot: Sendable {
     carryAllMedia(&delta)
     guard isSomethingGone else { return delta }
     interfaces.update { interface in interface.addresses.removeAll { !$0.isListed } }
-    chooseStandIns()
+    chooseProbeAddresses()
     return delta
   }
 
@@ -156,7 +156,7 @@ package struct NetworkSnapshot: Sendable {
   /// Takes a router for one that answers: the kernel uses it again.
   mutating func revive(_ router: Neighbour) { deadRouters.removeAll { $0 == router } }
 
-  private mutating func apply(_ fact: LinkFact) -> SnapshotDelta {
+  private mutating func apply(_ fact: LinkUpdate) -> SnapshotDelta {
     let position: Int
     var delta = SnapshotDelta()
     if let known = self.position(of: fact.index) {
@@ -245,7 +245,7 @@ package struct NetworkSnapshot: Sendable {
     let old = interfaces[position]
     delta.dependents = dependents(of: old, and: old)
     interfaces.remove(at: position)
-    if old.addresses.contains(where: \.coversStandIn) { chooseStandIns() }
+    if old.addresses.contains(where: \.coversProbeAddress) { chooseProbeAddresses() }
     deadRouters.removeAll { $0.interfaceIndex == index }
     listed = nil
     carryMedia(from: old, to: nil, &delta)
@@ -261,7 +261,7 @@ package struct NetworkSnapshot: Sendable {
     let family = AddressFamilies(address.address.family)
     guard let known = place(of: address, at: position) else {
       interfaces[position].addresses.append(address)
-      if address.coversStandIn { chooseStandIns() }
+      if address.coversProbeAddress { chooseProbeAddresses() }
       noteCarrier(at: position)
       delta.isVisible = true
       delta.routing = family
@@ -290,7 +290,7 @@ package struct NetworkSnapshot: Sendable {
     else { return delta }
     let removed = interfaces[position].addresses.remove(at: known)
     listed = nil
-    if removed.coversStandIn { chooseStandIns() }
+    if removed.coversProbeAddress { chooseProbeAddresses() }
     delta.isVisible = true
     return delta
   }
@@ -303,7 +303,7 @@ package struct NetworkSnapshot: Sendable {
     hasHadCarrier = isHardware(at: position) || couldCarry(at: position) || master.map { couldCarry(at: $0) } ?? false
   }
 
-  private mutating func chooseStandIns() {
+  private mutating func chooseProbeAddresses() {
     standIns = AddressFamily.allCases.map { family in
       Destinations.internet[family].dropLast().first { standIn in !hasAddress(on: 0) { $0.covers(standIn) } }
         ?? Destinations.fallback(family)
@@ -321,7 +321,7 @@ extension Interface {
     addresses.firstIndex { $0.address == address && $0.prefixLength == prefixLength }
   }
 
-  fileprivate func updated(by fact: LinkFact, _ named: NamedLinks, isNew: Bool) -> Interface {
+  fileprivate func updated(by fact: LinkUpdate, _ named: InterfaceRules, isNew: Bool) -> Interface {
     var new = self
     new.flags = fact.flags
     new.hardwareType = fact.hardwareType
@@ -356,7 +356,7 @@ extension Interface {
     role = own == .wwan ? .base : LinkRole(kind: kind, hardwareType: hardwareType, device: device)
     if isNamedTunnel, role.tunnelKind == nil { role = .tunnel(.other) }
     switch role {
-    case .stacked, .aggregate: break
+    case .upper, .master: break
     case .base, .tunnel, .sink:
       medium = own
       cost = asUserSays(LinkCost(ownExpense))
@@ -422,7 +422,7 @@ package struct SnapshotDelta: Hashable, Sendable {
 
 /// What the user says about links, by the names of the links or of their WiFi networks. It overrides what the kernel reports,
 /// or does not report.
-package struct NamedLinks: Sendable {
+package struct InterfaceRules: Sendable {
   typealias Rule = @Sendable (_ name: String) -> Bool
 
   private let isModem: Rule?
@@ -494,7 +494,8 @@ package struct InterfaceTable: Sendable {
   /// Gives a link other properties. Its index stays the same.
   mutating func replace(at position: Int, by new: Interface) {
     let old = interfaces[position]
-    if old.masterIndex != new.masterIndex || old.standsOn != new.standsOn || old.activePortIndex != new.activePortIndex
+    if old.masterIndex != new.masterIndex || old.lowerDevice != new.lowerDevice
+      || old.activePortIndex != new.activePortIndex
     {
       unrelate(old)
       relate(new)
@@ -523,7 +524,7 @@ package struct InterfaceTable: Sendable {
       relation[lower] = uppers
     }
     add(interface.masterIndex, &ports)
-    add(interface.standsOn, &uppers)
+    add(interface.lowerDevice, &uppers)
     add(interface.activePortIndex, &uppers)
   }
 
@@ -534,7 +535,7 @@ package struct InterfaceTable: Sendable {
       if relation[lower]?.isEmpty == true { relation[lower] = nil }
     }
     remove(interface.masterIndex, &ports)
-    remove(interface.standsOn, &uppers)
+    remove(interface.lowerDevice, &uppers)
     remove(interface.activePortIndex, &uppers)
   }
 
@@ -562,7 +563,7 @@ package struct InterfaceTable: Sendable {
   func isStacked(_ interface: Interface) -> Bool {
     if interface.masterIndex != nil { return true }
     switch interface.role {
-    case .stacked, .aggregate: return true
+    case .upper, .master: return true
     case .base, .tunnel, .sink: return uppers[interface.index] != nil
     }
   }
@@ -615,7 +616,7 @@ extension InterfaceTable: ExpressibleByArrayLiteral {
 
 extension Interface {
   /// The index of the link below that the kernel names, if that link carries this one.
-  var standsOn: Int32? {
+  var lowerDevice: Int32? {
     // The ends of a veth pair name each other, and each reports its own carrier at once. An XFRM interface that is bound to no
     // link names the loopback, whose index is 1 in each namespace (LOOPBACK_IFINDEX).
     kind == "veth" || lowerIndex == 1 ? nil : lowerIndex

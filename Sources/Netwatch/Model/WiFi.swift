@@ -163,10 +163,10 @@ public struct WiFiReporting: Hashable, Sendable {
     case all = "dbm"
 
     /// Returns whether a signal is published, given the one that was published last, or nil if none was.
-    package func hasNews(_ signal: WiFiSignal, after told: WiFiSignal?) -> Bool {
+    package func hasNews(_ signal: WiFiSignal, after published: WiFiSignal?) -> Bool {
       switch self {
-      case .steps: told.map(signal.isInAnotherStep) ?? true
-      case .all: signal != told
+      case .steps: published.map(signal.isInAnotherStep) ?? true
+      case .all: signal != published
       }
     }
   }
@@ -209,9 +209,9 @@ extension WiFiSignal {
   /// still.
   private static let hysteresis = 3
 
-  fileprivate func isInAnotherStep(than told: WiFiSignal) -> Bool {
+  fileprivate func isInAnotherStep(than published: WiFiSignal) -> Bool {
     Self.edges.contains { edge in
-      told.dBm < edge ? dBm >= edge + Self.hysteresis : dBm < edge - Self.hysteresis
+      published.dBm < edge ? dBm >= edge + Self.hysteresis : dBm < edge - Self.hysteresis
     }
   }
 }

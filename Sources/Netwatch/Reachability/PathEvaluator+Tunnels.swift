@@ -12,20 +12,20 @@ extension PathEvaluator {
 
   /// Returns the same way; if it leads into a tunnel, with what carries the tunnel.
   func descend(
-    _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
     guard case .reachable(let path, _) = outcome, let tunnel = snapshot.tunnel(beneath: hop.interfaceIndex) else {
       return outcome
     }
     // A program of the container's owner reads the tunnel, and sends what it reads from outside the container.
     if namespaces.contains(.users), tunnel.kind == "tun", !snapshot.hasHadCarrier {
-      trail.record(.tunnel(tunnel.index, .tun, .container))
+      trace.record(.tunnel(tunnel.index, .tun, .container))
       return outcome
     }
-    var search = UnderlaySearch(evaluator: self, answers: answers, trail: trail)
+    var search = UnderlaySearch(evaluator: self, answers: answers, trace: trace)
     let isTranslated = tunnel.kind == "tun" && path.address.isTranslated
     let found = isTranslated ? search.translation(by: tunnel) : search.underlay(of: tunnel, table: hop.table)
-    trail = search.trail
+    trace = search.trace
     switch found {
     case .reachable(let beneath, let carrier) where isTranslated:
       let path = NetworkPath.FamilyPath(address: path.address, gateway: nil, interfaceIndex: beneath.interfaceIndex)
@@ -51,7 +51,7 @@ extension PathEvaluator {
   private struct UnderlaySearch {
     let evaluator: PathEvaluator
     let answers: [RouteQuery: RouteAnswer]
-    var trail: EvaluationTrail
+    var trace: EvaluationTrace
     /// The tunnels whose underlay has been searched. None is searched twice, because what leads out from it has been tried.
     var tunnels: [Int32] = []
 
@@ -70,11 +70,11 @@ extension PathEvaluator {
         record(tunnel, .elsewhere)
         return unknown(beneath: tunnel, among: [])
       }
-      if let lower = tunnel.standsOn.flatMap(snapshot.interface), tunnel.remote == nil, lower.role != .sink {
+      if let lower = tunnel.lowerDevice.flatMap(snapshot.interface), tunnel.remote == nil, lower.role != .sink {
         record(tunnel, .link(lower.index))
         return lower.isIgnored ? .failed(.vpnWithoutUnderlay) : over(lower)
       }
-      if tunnel.standsOn == nil {
+      if tunnel.lowerDevice == nil {
         guard let marks = marks(for: table) else { return .open }
         if !marks.isEmpty {
           record(tunnel, .marks(marks))
@@ -84,7 +84,7 @@ extension PathEvaluator {
       }
       if let remote = tunnel.remote {
         record(tunnel, .remote(remote))
-        if let outcome = best(of: [[RouteQuery(remote, link: tunnel.standsOn ?? 0)]]) { return outcome }
+        if let outcome = best(of: [[RouteQuery(remote, link: tunnel.lowerDevice ?? 0)]]) { return outcome }
       }
       if let outcome = overHostRoutes(beneath: tunnel) { return outcome }
       record(tunnel, .bestLink)
@@ -110,8 +110,8 @@ extension PathEvaluator {
       evaluator.standIns(family).map { RouteQuery($0, mark: mark) }
     }
 
-    private mutating func record(_ tunnel: Interface, _ evidence: EvaluationTrail.Evidence) {
-      trail.record(.tunnel(tunnel.index, tunnel.role.tunnelKind ?? .other, evidence))
+    private mutating func record(_ tunnel: Interface, _ evidence: EvaluationTrace.Evidence) {
+      trace.record(.tunnel(tunnel.index, tunnel.role.tunnelKind ?? .other, evidence))
     }
 
     // MARK: One link
@@ -119,12 +119,12 @@ extension PathEvaluator {
     /// Evaluates the way over a link, without asking where it leads.
     private mutating func over(_ link: Interface) -> RouteOutcome {
       let fault = evaluator.fault(ofLink: link.index)
-      trail.record(.link(link.index, fault: fault))
+      trace.record(.link(link.index, fault: fault))
       if let fault { return .failed(fault) }
       let source = link.addresses.first {
         $0.isUsable(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       }
-      trail.record(.source(source?.address, isUsable: source != nil, link: link.index))
+      trace.record(.source(source?.address, isUsable: source != nil, link: link.index))
       guard let source else { return .failed(.noAddress) }
       if let tunnel = snapshot.tunnel(beneath: link.index) { return underlay(of: tunnel, table: RoutingRule.mainTable) }
       return .reachable(
@@ -133,7 +133,7 @@ extension PathEvaluator {
 
     private mutating func over(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
       let outcome = evaluator.evaluate(answer, family)
-      if case .hop(let hop) = answer { evaluator.record(hop, outcome, &trail) }
+      if case .hop(let hop) = answer { evaluator.record(hop, outcome, &trace) }
       guard case .reachable(let path, .link(let index)) = outcome, let tunnel = snapshot.tunnel(beneath: index) else {
         return outcome
       }
@@ -158,7 +158,7 @@ extension PathEvaluator {
       var failure: ReachabilityReason?
       var isMisled = false
       for (query, answer) in replies {
-        trail.record(.answerBeneath(query, answer))
+        trace.record(.answerBeneath(query, answer))
         guard !misleads(answer) else {
           isMisled = true
           continue
@@ -177,14 +177,14 @@ extension PathEvaluator {
 
     /// Returns the kernel's first answer that is a way, else its first answer. Nil if the kernel has to be asked.
     private mutating func reply(to queries: [RouteQuery]) -> (RouteQuery, RouteAnswer)? {
-      trail.asksBeneathTunnel = true
+      trace.asksBeneathTunnel = true
       var reply: (query: RouteQuery, answer: RouteAnswer)?
       for query in queries {
-        guard let answer = trail.answer(to: query, answers) else { return nil }
+        guard let answer = trace.answer(to: query, answers) else { return nil }
         if case .hop = answer { return (query, answer) }
         reply = reply ?? (query, answer)
       }
-      return reply.flatMap { evaluator.replace($0.answer, to: $0.query, answers, &trail) }
+      return reply.flatMap { evaluator.replace($0.answer, to: $0.query, answers, &trace) }
     }
 
     /// Returns whether the answer leads where the tunnel's packets do not go.
@@ -195,11 +195,11 @@ extension PathEvaluator {
 
     /// Returns the marks whose packets do not go by the tunnel's table. Nil if the rules have to be asked for.
     private mutating func marks(for table: UInt32) -> [UInt32]? {
-      trail.asksBeneathTunnel = true
+      trace.asksBeneathTunnel = true
       var marks: [UInt32] = []
       var isComplete = true
       for family in AddressFamily.allCases {
-        guard let answer = trail.answer(to: .rules(family), answers) else {
+        guard let answer = trace.answer(to: .rules(family), answers) else {
           isComplete = false
           continue
         }
@@ -228,7 +228,7 @@ extension PathEvaluator {
       var servers = ServerRoutes(routes: routes)
       if routes.isEmpty {
         guard let known = evaluator.servers[tunnel.index], known.areLost || known.routes.allSatisfy(isLost) else {
-          trail.servers[tunnel.index] = servers
+          trace.servers[tunnel.index] = servers
           return nil
         }
         servers = known
@@ -237,7 +237,7 @@ extension PathEvaluator {
       var isOpen = false
       for route in servers.routes.prefix(Self.hostRouteLimit) {
         let query = RouteQuery(route.destination)
-        guard let answer = trail.answer(to: query, answers) else {
+        guard let answer = trace.answer(to: query, answers) else {
           isOpen = true
           continue
         }
@@ -249,21 +249,21 @@ extension PathEvaluator {
       if isOpen { return .open }
       guard let first = replies.first else {
         servers.areLost = servers.areLost || servers.routes.allSatisfy(isLost)
-        trail.servers[tunnel.index] = servers
+        trace.servers[tunnel.index] = servers
         let dead = servers.routes.compactMap { route in evaluator.fault(ofLink: route.link).map { (route.link, $0) } }
         guard let (link, fault) = dead.first else { return servers.areLost ? .failed(.vpnWithoutUnderlay) : nil }
         record(tunnel, .hostRoutes([link]))
-        trail.record(.link(link, fault: fault))
+        trace.record(.link(link, fault: fault))
         return .failed(fault)
       }
       servers.areLost = false
-      trail.servers[tunnel.index] = servers
+      trace.servers[tunnel.index] = servers
       let links = replies.map(\.hop.interfaceIndex)
       record(tunnel, .hostRoutes(links))
       let alive = replies.filter { evaluator.fault(ofLink: $0.hop.interfaceIndex) == nil }
       if replies.count > 1, !alive.isEmpty { return unknown(beneath: tunnel, among: alive.map(\.hop.interfaceIndex)) }
       let chosen = alive.first ?? first
-      trail.record(.answerBeneath(chosen.query, .hop(chosen.hop)))
+      trace.record(.answerBeneath(chosen.query, .hop(chosen.hop)))
       return over(.hop(chosen.hop), chosen.query.family)
     }
 
@@ -286,13 +286,13 @@ extension PathEvaluator {
     private mutating func hostRoutes(
       beneath tunnel: Interface, over links: [Int32]
     ) -> [ServerRoutes.Route]? {
-      trail.asksBeneathTunnel = true
-      trail.usesHostRoutes = true
+      trace.asksBeneathTunnel = true
+      trace.usesHostRoutes = true
       var found: [ServerRoutes.Route] = []
       var isComplete = true
       for link in links {
         for family in AddressFamily.allCases {
-          switch trail.answer(to: .hostRoutes(family, over: link), answers) {
+          switch trace.answer(to: .hostRoutes(family, over: link), answers) {
           case .hostRoutes(let destinations):
             for destination in destinations where !tunnel.addresses.contains(where: { $0.covers(destination) }) {
               found.append(.init(destination: destination, link: link))
@@ -329,18 +329,18 @@ extension PathEvaluator {
     /// uses no other route.
     private mutating func overBestRoute() -> RouteOutcome? {
       let links = linksBesideTunnels
-      trail.asksBeneathTunnel = true
+      trace.asksBeneathTunnel = true
       var isOpen = false
       var failure: RouteOutcome?
       for family in AddressFamily.allCases {
-        guard let (hops, query) = evaluator.hops(over: links, to: internet(family), answers, &trail) else {
+        guard let (hops, query) = evaluator.hops(over: links, to: internet(family), answers, &trace) else {
           isOpen = true
           continue
         }
         for hop in hops {
           let outcome = evaluator.evaluate(hop, family)
-          trail.record(.answerBeneath(query.over(hop.interfaceIndex), .hop(hop)))
-          evaluator.record(hop, outcome, &trail)
+          trace.record(.answerBeneath(query.over(hop.interfaceIndex), .hop(hop)))
+          evaluator.record(hop, outcome, &trace)
           if outcome.isReachable, !isOpen { return beneath(outcome, hop) }
           failure = failure ?? outcome
           if evaluator.fault(ofLink: hop.interfaceIndex) != nil { break }
@@ -362,10 +362,10 @@ extension PathEvaluator {
       let candidates = snapshot.possibleCarriers(allowingLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
       let alive = candidates.filter { evaluator.fault(ofLink: $0) == nil }
       guard let chosen = alive.first.flatMap(snapshot.interface) else {
-        trail.record(.noneInstead)
+        trace.record(.noneInstead)
         return .failed(.vpnWithoutUnderlay)
       }
-      trail.record(.candidates(candidates))
+      trace.record(.candidates(candidates))
       return alive.count > 1 ? unknown(beneath: tunnel, among: alive) : over(chosen)
     }
 

@@ -9,7 +9,7 @@ package struct PathEvaluator: Sendable {
   /// The rules of the machine.
   private var machineRules = NetworkRules()
   /// The namespaces that this process does not share with the machine's first process, as in a container.
-  let namespaces: OwnNamespaces
+  let namespaces: IsolatedNamespaces
   /// The id of the user whose packets reach the target.
   let user: UInt32
   /// The VRF to which the sockets of this process are bound (`ip vrf exec`); 0 for none.
@@ -17,14 +17,14 @@ package struct PathEvaluator: Sendable {
   /// The TCP port of the target; nil for none.
   let port: UInt16?
 
-  init(configuration: MonitorConfiguration, namespaces: OwnNamespaces, user: UInt32, vrf: Int32) {
+  init(configuration: MonitorConfiguration, namespaces: IsolatedNamespaces, user: UInt32, vrf: Int32) {
     includesInterface = configuration.includesInterface
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4 || configuration.rules.allowsLinkLocal
     port = configuration.target.port
     self.namespaces = namespaces
     self.user = user
     self.vrf = vrf
-    snapshot = NetworkSnapshot(NamedLinks(configuration))
+    snapshot = NetworkSnapshot(InterfaceRules(configuration))
   }
 
   /// Judges by these rules of the machine from now on. They apply to a link when it is reported again.
@@ -33,7 +33,7 @@ package struct PathEvaluator: Sendable {
   mutating func use(_ rules: NetworkRules, besides configuration: MonitorConfiguration) -> Bool {
     guard rules.judging != machineRules.judging else { return false }
     machineRules = rules
-    snapshot.named = NamedLinks(configuration, machine: rules)
+    snapshot.named = InterfaceRules(configuration, machine: rules)
     allowsLinkLocalIPv4 =
       configuration.allowsLinkLocalIPv4 || configuration.rules.allowsLinkLocal || rules.allowsLinkLocal
     return true
@@ -69,14 +69,14 @@ package struct PathEvaluator: Sendable {
 
   /// Evaluates the answers for both families.
   ///
-  /// - Parameter trail: Gets the questions to ask before there is a verdict.
+  /// - Parameter trace: Gets the questions to ask before there is a verdict.
   package func evaluate(
-    _ answers: [RouteQuery: RouteAnswer], to destinations: Destinations, _ trail: inout EvaluationTrail
+    _ answers: [RouteQuery: RouteAnswer], to destinations: Destinations, _ trace: inout EvaluationTrace
   ) -> Evaluation {
     var evaluation = Evaluation()
     var carriers: [(family: AddressFamily, way: NetworkPath.FamilyPath, carrier: Carrier)] = []
     for family in AddressFamily.allCases where !destinations[family].isEmpty {
-      switch evaluate(family, answers, to: destinations, &trail) {
+      switch evaluate(family, answers, to: destinations, &trace) {
       case .reachable(var way, let carrier):
         way.kernelName = snapshot.interface(way.interfaceIndex)?.kernelName
         if family == .ipv4 { evaluation.verdict.ipv4 = way } else { evaluation.verdict.ipv6 = way }
@@ -88,7 +88,7 @@ package struct PathEvaluator: Sendable {
       }
     }
     if destinations.isEmpty { evaluation.failure = .unresolved }
-    if carriers.isEmpty, trail.missing.isEmpty, evaluation.failure == .noRoute, let best = bestDeadLink {
+    if carriers.isEmpty, trace.missing.isEmpty, evaluation.failure == .noRoute, let best = bestDeadLink {
       // Link managers remove address and route when a cable is pulled. The missing route is not what is wrong.
       evaluation.failure = best.fault
     }
@@ -148,14 +148,14 @@ package struct PathEvaluator: Sendable {
 
   /// Evaluates the destinations of a family: returns the first one that can be reached.
   private func evaluate(
-    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], to all: Destinations, _ trail: inout EvaluationTrail
+    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], to all: Destinations, _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
-    if all.isInternet { return evaluateInternet(family, answers, &trail) }
+    if all.isInternet { return evaluateInternet(family, answers, &trace) }
     var first: RouteOutcome?
     for destination in all[family] {
-      trail.record(.destination(destination))
-      let outcome = evaluate(query(destination), answers, &trail)
-      trail.record(outcome.step)
+      trace.record(.destination(destination))
+      let outcome = evaluate(query(destination), answers, &trace)
+      trace.record(outcome.step)
       if case .failed = outcome {
         first = first ?? outcome
       } else {
@@ -177,30 +177,30 @@ package struct PathEvaluator: Sendable {
 
   /// Evaluates the way to the first address that stands for the internet and about which the kernel's answer tells something.
   private func evaluateInternet(
-    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
     let (first, last) = (query(snapshot.standIn(family)), query(Destinations.fallback(family)))
-    guard let (decisive, answer) = decisive(first, last, answers, &trail) else { return .open }
-    trail.record(.destination(decisive.destination))
-    if decisive != first, let answer = answers[first] { trail.record(.passedOver(first.destination, answer)) }
-    let outcome = evaluate(answer, to: decisive, orElse: decisive == last ? nil : last, answers, &trail)
-    trail.record(outcome.step)
+    guard let (decisive, answer) = decisive(first, last, answers, &trace) else { return .open }
+    trace.record(.destination(decisive.destination))
+    if decisive != first, let answer = answers[first] { trace.record(.passedOver(first.destination, answer)) }
+    let outcome = evaluate(answer, to: decisive, orElse: decisive == last ? nil : last, answers, &trace)
+    trace.record(outcome.step)
     return outcome
   }
 
   /// Returns the question whose answer counts, and that answer. Nil if the kernel has to be asked.
   private func decisive(
-    _ first: RouteQuery, _ last: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    _ first: RouteQuery, _ last: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> (RouteQuery, RouteAnswer)? {
-    guard let answer = trail.answer(to: first, answers) else { return nil }
+    guard let answer = trace.answer(to: first, answers) else { return nil }
     guard first != last else { return (last, answer) }
     if case .hop(let hop) = answer {
       if hop.gateway != nil || isTunnel(hop.interfaceIndex) { return (first, answer) }
       // The route to the address may be that of a network on the link itself.
-      guard let route = trail.answer(to: first.asking(.route), answers) else { return nil }
+      guard let route = trace.answer(to: first.asking(.route), answers) else { return nil }
       guard case .hop(let hop) = route, isOnLink(hop) else { return (first, answer) }
     }
-    guard let other = trail.answer(to: last, answers) else { return nil }
+    guard let other = trace.answer(to: last, answers) else { return nil }
     return other == answer ? (first, answer) : (last, other)
   }
 
@@ -212,7 +212,7 @@ package struct PathEvaluator: Sendable {
 }
 
 extension PathEvaluator.RouteOutcome {
-  var step: EvaluationTrail.Step {
+  var step: EvaluationTrace.Step {
     switch self {
     case .reachable(_, .link(let link)): .outcome(failure: nil, link: link)
     case .reachable(_, .unknown): .outcome(failure: nil, link: nil)
@@ -232,10 +232,10 @@ extension PathEvaluator {
 
   /// Evaluates the way to one destination.
   func evaluate(
-    _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
-    guard let answer = trail.answer(to: query, answers) else { return .open }
-    return evaluate(answer, to: query, orElse: nil, answers, &trail)
+    guard let answer = trace.answer(to: query, answers) else { return .open }
+    return evaluate(answer, to: query, orElse: nil, answers, &trace)
   }
 
   /// Evaluates the kernel's answer about one destination.
@@ -244,47 +244,47 @@ extension PathEvaluator {
   ///   choose. Nil for none.
   private func evaluate(
     _ answer: RouteAnswer, to query: RouteQuery, orElse other: RouteQuery?, _ answers: [RouteQuery: RouteAnswer],
-    _ trail: inout EvaluationTrail
+    _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
-    guard let (settled, answer) = settle(answer, to: query, answers, &trail) else { return .open }
+    guard let (deciding, answer) = decidingAnswer(answer, to: query, answers, &trace) else { return .open }
     guard case .hop(let hop) = answer else {
-      guard let source = settled.source, settled != query else { return evaluate(answer, query.family) }
+      guard let source = deciding.source, deciding != query else { return evaluate(answer, query.family) }
       // The table for this source may be the one that filters the address.
-      if let other { return evaluate(other, answers, &trail) }
-      return evaluateOtherSources(than: source, query, answers, &trail) ?? evaluate(answer, query.family)
+      if let other { return evaluate(other, answers, &trace) }
+      return evaluateOtherSources(than: source, query, answers, &trace) ?? evaluate(answer, query.family)
     }
     if !includesLink(hop.interfaceIndex) {
-      trail.record(.excluded(link: hop.interfaceIndex))
-      return evaluateOthers(to: [query] + (other.map { [$0] } ?? []), answers, &trail)
+      trace.record(.excluded(link: hop.interfaceIndex))
+      return evaluateOthers(to: [query] + (other.map { [$0] } ?? []), answers, &trace)
     }
     var outcome = evaluate(hop, query.family)
-    if case .failed(.noAddress) = outcome { outcome = evaluateSource(of: hop, outcome, query, answers, &trail) }
-    record(hop, outcome, &trail)
+    if case .failed(.noAddress) = outcome { outcome = evaluateSource(of: hop, outcome, query, answers, &trace) }
+    record(hop, outcome, &trace)
     switch outcome {
     case .open: return .open
-    case .reachable: return isTunnel(hop.interfaceIndex) ? descend(outcome, hop, answers, &trail) : outcome
-    case .failed: return evaluateOtherHops(than: hop, outcome, settled, answers, &trail)
+    case .reachable: return isTunnel(hop.interfaceIndex) ? descend(outcome, hop, answers, &trace) : outcome
+    case .failed: return evaluateOtherHops(than: hop, outcome, deciding, answers, &trace)
     }
   }
 
   /// Returns the question and the answer that decide for a socket without an address. In IPv4, connect(2) looks up a way, takes a
   /// source from it, and looks up again with that source, for which rules may choose another table. In IPv6 it keeps the first way.
   /// Nil if the kernel has to be asked.
-  private func settle(
-    _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+  private func decidingAnswer(
+    _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> (RouteQuery, RouteAnswer)? {
     guard case .hop(let hop) = answer, let source = hop.source else {
-      guard let found = replace(answer, to: query, answers, &trail) else { return nil }
-      trail.record(.answer(found.query, found.answer))
+      guard let found = replace(answer, to: query, answers, &trace) else { return nil }
+      trace.record(.answer(found.query, found.answer))
       return found
     }
-    trail.record(.answer(query, answer))
+    trace.record(.answer(query, answer))
     guard query.family == .ipv4 else { return (query, answer) }
-    guard let rules = trail.answer(to: .rules(.ipv4), answers) else { return nil }
+    guard let rules = trace.answer(to: .rules(.ipv4), answers) else { return nil }
     guard rules.rules.contains(where: { $0.selects(source) }) else { return (query, answer) }
     let query = query.from(source)
-    guard let second = trail.answer(to: query, answers) else { return nil }
-    trail.record(.answer(query, second))
+    guard let second = trace.answer(to: query, answers) else { return nil }
+    trace.record(.answer(query, second))
     return (query, second)
   }
 
@@ -292,17 +292,17 @@ extension PathEvaluator {
   /// answer. IPv6 alone: it finds routes from a prefix, and tables by the source, only if it knows the source, and connect(2)
   /// then looks up with one. Nil if the kernel has to be asked.
   func replace(
-    _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    _ answer: RouteAnswer, to query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> (query: RouteQuery, answer: RouteAnswer)? {
     guard query.family == .ipv6, query.source == nil, answer == .noRoute || answer == .refused,
       !sources(on: query.link, []).isEmpty
     else { return (query, answer) }
-    guard let rules = trail.answer(to: .rules(.ipv6), answers) else { return nil }
+    guard let rules = trace.answer(to: .rules(.ipv6), answers) else { return nil }
     var found: (RouteQuery, RouteAnswer)?
     var isComplete = true
     for source in sources(on: query.link, rules.rules) {
       let query = query.from(source)
-      switch trail.answer(to: query, answers) {
+      switch trace.answer(to: query, answers) {
       case let answer? where answer.isWay: found = found ?? (query, answer)
       case _?: break
       case nil: isComplete = false
@@ -341,12 +341,12 @@ extension PathEvaluator {
   /// Evaluates a source that is on no link. It may belong to a `local` route of a whole prefix (AnyIP).
   private func evaluateSource(
     of hop: RouteHop, _ outcome: RouteOutcome, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
-    _ trail: inout EvaluationTrail
+    _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
     guard let source = hop.source, !snapshot.knows(source),
       source.isUsableSource(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
     else { return outcome }
-    guard let answer = trail.answer(to: self.query(source), answers) else { return .open }
+    guard let answer = trace.answer(to: self.query(source), answers) else { return .open }
     guard case .own = answer else { return outcome }
     return .reachable(
       .init(address: source, gateway: hop.gateway, interfaceIndex: hop.interfaceIndex), over: .link(hop.interfaceIndex))
@@ -356,62 +356,62 @@ extension PathEvaluator {
   /// otherwise the fault of the chosen one is reported.
   private func evaluateOtherHops(
     than hop: RouteHop, _ outcome: RouteOutcome, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
-    _ trail: inout EvaluationTrail
+    _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
     guard snapshot.position(of: hop.interfaceIndex) != nil else { return outcome }
     let route = query.asking(.route)
-    guard let hops = trail.answer(to: route, answers) else { return .open }
+    guard let hops = trace.answer(to: route, answers) else { return .open }
     guard case .hops(let others) = hops,
       var next = others.first(where: { includesLink($0.interfaceIndex) && evaluateSocket($0, query.family).isReachable }
       )
     else { return outcome }
     // The kernel knows which of several sources it takes there.
     let sourced = query.over(next.interfaceIndex).asking(.sourcedWay)
-    guard let answer = trail.answer(to: sourced, answers) else { return .open }
+    guard let answer = trace.answer(to: sourced, answers) else { return .open }
     if case .hop(let hop) = answer, hop.isSameWay(as: next), evaluate(hop, query.family).isReachable { next = hop }
     let other = evaluateSocket(next, query.family)
-    trail.record(.answer(route, .hop(next)))
-    record(next, other, &trail)
-    return descend(other, next, answers, &trail)
+    trace.record(.answer(route, .hop(next)))
+    record(next, other, &trace)
+    return descend(other, next, answers, &trace)
   }
 
   /// Evaluates the other hops of a route if a rule forbids packets from the source of the chosen one: another socket's packets may take
   /// another hop, with another source. Nil if none of them is a way.
   private func evaluateOtherSources(
-    than forbidden: IPAddress, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    than forbidden: IPAddress, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> RouteOutcome? {
-    guard let route = trail.answer(to: query.asking(.route), answers) else { return .open }
+    guard let route = trace.answer(to: query.asking(.route), answers) else { return .open }
     var found: RouteOutcome?
     var isComplete = true
     for hop in route.hops where includesLink(hop.interfaceIndex) {
       guard case .reachable(let path, _) = evaluate(hop, query.family), path.address != forbidden else { continue }
       let query = query.from(path.address)
-      guard let answer = trail.answer(to: query, answers) else {
+      guard let answer = trace.answer(to: query, answers) else {
         isComplete = false
         continue
       }
       guard found == nil, case .hop(let hop) = answer else { continue }
       let outcome = evaluate(hop, query.family)
       guard outcome.isReachable else { continue }
-      trail.record(.answer(query, answer))
-      record(hop, outcome, &trail)
-      found = descend(outcome, hop, answers, &trail)
+      trace.record(.answer(query, answer))
+      record(hop, outcome, &trace)
+      found = descend(outcome, hop, answers, &trace)
     }
     return isComplete ? found : .open
   }
 
   /// Evaluates the best way over links that count, if the link that the kernel has chosen does not count.
   private func evaluateOthers(
-    to queries: [RouteQuery], _ answers: [RouteQuery: RouteAnswer], _ trail: inout EvaluationTrail
+    to queries: [RouteQuery], _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
     let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
-    guard let (hops, query) = hops(over: links, to: queries, answers, &trail) else { return .open }
-    if hops.isEmpty { trail.record(.noneInstead) }
+    guard let (hops, query) = hops(over: links, to: queries, answers, &trace) else { return .open }
+    if hops.isEmpty { trace.record(.noneInstead) }
     for hop in hops {
       let outcome = evaluate(hop, query.family)
-      trail.record(.answer(query.over(hop.interfaceIndex), .hop(hop)))
-      record(hop, outcome, &trail)
-      if outcome.isReachable { return descend(outcome, hop, answers, &trail) }
+      trace.record(.answer(query.over(hop.interfaceIndex), .hop(hop)))
+      record(hop, outcome, &trace)
+      if outcome.isReachable { return descend(outcome, hop, answers, &trace) }
     }
     return hops.first.map { evaluate($0, query.family) } ?? .failed(.noRoute)
   }
@@ -425,27 +425,27 @@ extension PathEvaluator {
   /// the internet.
   func hops(
     over links: [Interface], to queries: [RouteQuery], _ answers: [RouteQuery: RouteAnswer],
-    _ trail: inout EvaluationTrail
+    _ trace: inout EvaluationTrace
   ) -> (hops: [RouteHop], query: RouteQuery)? {
     for query in queries {
-      guard var hops = hops(over: links, to: query, hasSource: false, answers, &trail) else { return nil }
+      guard var hops = hops(over: links, to: query, hasSource: false, answers, &trace) else { return nil }
       if queries.count > 1 { hops.removeAll(where: isOnLink) }
       if !hops.isEmpty { return (hops, query) }
     }
     guard let query = queries.first else { return nil }
-    return hops(over: links, to: query, hasSource: true, answers, &trail).map { ($0, query) }
+    return hops(over: links, to: query, hasSource: true, answers, &trace).map { ($0, query) }
   }
 
   private func hops(
     over links: [Interface], to query: RouteQuery, hasSource: Bool, _ answers: [RouteQuery: RouteAnswer],
-    _ trail: inout EvaluationTrail
+    _ trace: inout EvaluationTrace
   ) -> [RouteHop]? {
     var found: [RouteHop] = []
     var isComplete = true
     for link in links {
       let query = query.over(link.index)
-      var answer = trail.answer(to: query, answers)
-      if hasSource { answer = answer.flatMap { replace($0, to: query, answers, &trail)?.answer } }
+      var answer = trace.answer(to: query, answers)
+      if hasSource { answer = answer.flatMap { replace($0, to: query, answers, &trace)?.answer } }
       if answer == nil { isComplete = false }
       // A route may lead over other links too, and with a source, IPv6 may answer with another route.
       found += answer?.hops.filter { $0.interfaceIndex == link.index } ?? []
@@ -457,15 +457,15 @@ extension PathEvaluator {
   // MARK: One way
 
   /// Records the steps in which a hop was judged.
-  func record(_ hop: RouteHop, _ outcome: RouteOutcome, _ trail: inout EvaluationTrail) {
-    guard trail.steps != nil else { return }
+  func record(_ hop: RouteHop, _ outcome: RouteOutcome, _ trace: inout EvaluationTrace) {
+    guard trace.steps != nil else { return }
     let fault = fault(ofLink: hop.interfaceIndex)
-    trail.record(.link(hop.interfaceIndex, fault: fault))
+    trace.record(.link(hop.interfaceIndex, fault: fault))
     if fault != nil { return }
     if case .reachable(let path, _) = outcome {
-      trail.record(.source(path.address, isUsable: true, link: hop.interfaceIndex))
+      trace.record(.source(path.address, isUsable: true, link: hop.interfaceIndex))
     } else {
-      trail.record(.source(hop.source, isUsable: false, link: hop.interfaceIndex))
+      trace.record(.source(hop.source, isUsable: false, link: hop.interfaceIndex))
     }
   }
 
@@ -517,7 +517,7 @@ extension PathEvaluator {
     guard snapshot.interfaces[position].isRunning else { return .noCarrier }
     if snapshot.interfaces[position].needsPorts, !snapshot.hasRunningPort(index) { return .noCarrier }
     if snapshot.interfaces[position].role == .sink { return .routeUnreachable }
-    return snapshot.hasIgnoredLinks && snapshot.standsOnIgnored(index) ? .noCarrier : nil
+    return snapshot.hasIgnoredLinks && snapshot.hasIgnoredLowerDevice(index) ? .noCarrier : nil
   }
 
   /// The link that is nearest to working, and its fault: without a carrier, then dormant, then switched off. Cards come before links

@@ -214,7 +214,8 @@ package struct ReachabilityMachine: Sendable {
   ///   - user: The id of the user whose packets reach the target.
   ///   - vrf: The index of the VRF to which the sockets of this process are bound; 0 for none.
   package init(
-    configuration: MonitorConfiguration = .init(), rules: NetworkRules = NetworkRules(), namespaces: OwnNamespaces = [],
+    configuration: MonitorConfiguration = .init(), rules: NetworkRules = NetworkRules(),
+    namespaces: IsolatedNamespaces = [],
     user: UInt32 = 0, vrf: Int32 = 0
   ) {
     self.configuration = configuration
@@ -416,23 +417,23 @@ package struct ReachabilityMachine: Sendable {
   private mutating func judge(
     _ round: Round, afterPendingChanges: Bool = false, at now: Duration, _ outputs: inout [Output]
   ) -> Phase {
-    var trail = EvaluationTrail()
-    let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
-    asksBeneathTunnel = trail.asksBeneathTunnel
-    used = trail.used
-    if trail.missing.contains(where: { $0.kind == .hostRoutes }) { hostRoutesAsked = now }
-    if trail.missing.isEmpty, !trail.usesHostRoutes, hostRoutesAsked != nil {
+    var trace = EvaluationTrace()
+    let evaluation = evaluator.evaluate(answers, to: destinations, &trace)
+    asksBeneathTunnel = trace.asksBeneathTunnel
+    used = trace.used
+    if trace.missing.contains(where: { $0.kind == .hostRoutes }) { hostRoutesAsked = now }
+    if trace.missing.isEmpty, !trace.usesHostRoutes, hostRoutesAsked != nil {
       forgetHostRoutes()
       hostRoutesAsked = nil
       outputs.append(.timer(.hostRoutes, at: nil))
     }
     // Before anybody asks, so that no change is missed.
     updateWatch(&outputs)
-    guard trail.missing.isEmpty else {
-      outputs.append(.query(trail.missing, afterPendingChanges: afterPendingChanges))
+    guard trace.missing.isEmpty else {
+      outputs.append(.query(trace.missing, afterPendingChanges: afterPendingChanges))
       return .asking(round)
     }
-    remember(trail.servers)
+    remember(trace.servers)
     if !round.isConfirmed, isDoubtful(round, evaluation) {
       var round = round
       round.isConfirmed = true

@@ -156,7 +156,7 @@ package struct RouteHop: Hashable, Sendable {
 package enum RouteEnd: Hashable, Sendable {
   /// Not told, or there is none.
   case unknown
-  case told(Duration)
+  case known(Duration)
   /// It is less than one of the kernel's time steps away.
   case looming(Duration)
 
@@ -169,9 +169,9 @@ package enum RouteEnd: Hashable, Sendable {
   init(after ticks: UInt32, _ before: RouteEnd?, at now: Duration) {
     self =
       switch (ticks, before) {
-      case (1..., _): .told(now + .milliseconds(10) * Int(ticks) + Self.slack)
+      case (1..., _): .known(now + .milliseconds(10) * Int(ticks) + Self.slack)
       // An end that is less than a time step away is told like none.
-      case (_, .told): .looming(now + Self.slack)
+      case (_, .known): .looming(now + Self.slack)
       case (_, .looming(let time)): .looming(time)
       case (_, .unknown), (_, nil): .unknown
       }
@@ -180,7 +180,7 @@ package enum RouteEnd: Hashable, Sendable {
   var time: Duration? {
     switch self {
     case .unknown: nil
-    case .told(let time), .looming(let time): time
+    case .known(let time), .looming(let time): time
     }
   }
 }

@@ -53,12 +53,12 @@ package struct WiFiMachine: Sendable {
   package var signalChanges: WiFiReporting.SignalChanges?
   private var home: Home?
   /// The signal that was published last.
-  private var told: WiFiSignal?
+  private var published: WiFiSignal?
 
   package init() {}
 
   /// Whether the driver is to be asked: a WiFi network carries the traffic, its signal is wanted, and the driver reports it.
-  package var isSampling: Bool { signalChanges != nil && home != nil && home?.lost == nil && told != nil }
+  package var isSampling: Bool { signalChanges != nil && home != nil && home?.lost == nil && published != nil }
 
   package mutating func handle(_ event: Event, at time: Duration) -> [News] {
     switch event {
@@ -69,7 +69,7 @@ package struct WiFiMachine: Sendable {
       if home?.association != association { home = Home(association: association) }
       home?.lost = nil
       if home?.accessPoint == nil { home?.accessPoint = connection?.accessPointAddress }
-      told = connection?.signal
+      published = connection?.signal
       return roams(connection)
     case .associated(let association, let accessPoint, let connection):
       join(accessPoint, of: association, at: time)
@@ -117,15 +117,15 @@ package struct WiFiMachine: Sendable {
       joined.accessPointAddress = accessPoint
       if let connection, connection.accessPointAddress == accessPoint {
         joined = connection
-        told = connection.signal
+        published = connection.signal
       }
       return News(connection: joined, reason: .roamed)
     }
   }
 
   private mutating func change(_ connection: WiFiConnection) -> [News] {
-    guard let signal = connection.signal, signalChanges?.hasNews(signal, after: told) == true else { return [] }
-    told = signal
+    guard let signal = connection.signal, signalChanges?.hasNews(signal, after: published) == true else { return [] }
+    published = signal
     return [News(connection: connection, reason: .signalChanged)]
   }
 }

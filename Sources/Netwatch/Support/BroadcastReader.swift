@@ -2,9 +2,9 @@
 package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>: Sendable {
   private let broadcast: Broadcast<Value, Failure>
   private let subscriber: Broadcast<Value, Failure>.Subscriber
-  private let bell: Bell
+  private let waiter: Waiter
 
-  private final class Bell: Sendable {
+  private final class Waiter: Sendable {
     /// The task that waits, and whether a value was offered while none waited.
     private let waiting = Lock<(task: CheckedContinuation<Void, Never>?, hasNews: Bool)>((nil, false))
 
@@ -32,10 +32,10 @@ package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>
   }
 
   package init(_ broadcast: Broadcast<Value, Failure>, initial: Bool) {
-    let bell = Bell()
-    self.bell = bell
+    let waiter = Waiter()
+    self.waiter = waiter
     self.broadcast = broadcast
-    subscriber = broadcast.subscribe(initial: initial) { bell.ring() }
+    subscriber = broadcast.subscribe(initial: initial) { waiter.ring() }
   }
 
   deinit { broadcast.unsubscribe(subscriber) }
@@ -48,7 +48,7 @@ package final class BroadcastReader<Value: Sendable & Equatable, Failure: Error>
       case .ended(let result):
         try result.get()
         return nil
-      case .empty: await bell.wait(isolation: isolation)
+      case .empty: await waiter.wait(isolation: isolation)
       }
     }
     return nil

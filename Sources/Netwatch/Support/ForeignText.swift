@@ -7,7 +7,7 @@ extension Unicode.Scalar {
   ///
   /// These are control and format characters, separators of lines, private use, and what Unicode has not assigned. The two
   /// joiners (U+200C, U+200D) do not count, because scripts and emoji need them.
-  package var steersText: Bool {
+  package var isUnsafeInTerminal: Bool {
     // Most text is ASCII.
     if value < 0x7f { return value < 0x20 }
     switch properties.generalCategory {
@@ -19,12 +19,12 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-  /// The text for a terminal: each character that ``Unicode/Scalar/steersText`` is replaced by `?`.
-  package var harmless: String {
+  /// The text for a terminal: each character that ``Unicode/Scalar/isUnsafeInTerminal`` is replaced by `?`.
+  package var sanitizedForTerminal: String {
     // Nearly all text is harmless, and ASCII.
     if utf8.allSatisfy({ 0x20..<0x7f ~= $0 }) { return String(self) }
     var result = ""
-    for scalar in unicodeScalars { result.unicodeScalars.append(scalar.steersText ? "?" : scalar) }
+    for scalar in unicodeScalars { result.unicodeScalars.append(scalar.isUnsafeInTerminal ? "?" : scalar) }
     return result
   }
 }

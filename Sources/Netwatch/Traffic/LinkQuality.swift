@@ -48,27 +48,27 @@ package struct QualityNews: Hashable, Sendable {
   private static let large = (time: 50, timePart: 5, loss: 5, lossPart: 5)
   private static let small = (time: 10, timePart: 20, loss: 1, lossPart: 50)
 
-  private var told: LinkQuality?
+  private var lastSent: LinkQuality?
   private var time = Duration.zero
 
   package init() {}
 
   /// Returns whether the reader gets these figures. If so, later ones are compared with them.
   package mutating func take(_ quality: LinkQuality, at now: Duration) -> Bool {
-    guard let told, told.isOf((quality.interfaceIndex, quality.kernelName)) else {
-      tell(quality, now)
+    guard let lastSent, lastSent.isOf((quality.interfaceIndex, quality.kernelName)) else {
+      remember(quality, now)
       return true
     }
     let least = now - time < Self.patience ? Self.large : Self.small
     let differs =
-      Self.differs(quality.tenthsOfMilliseconds, told.tenthsOfMilliseconds, by: least.time, part: least.timePart)
-      || Self.differs(quality.tenthsOfPercent, told.tenthsOfPercent, by: least.loss, part: least.lossPart)
-    if differs { tell(quality, now) }
+      Self.differs(quality.tenthsOfMilliseconds, lastSent.tenthsOfMilliseconds, by: least.time, part: least.timePart)
+      || Self.differs(quality.tenthsOfPercent, lastSent.tenthsOfPercent, by: least.loss, part: least.lossPart)
+    if differs { remember(quality, now) }
     return differs
   }
 
-  private mutating func tell(_ quality: LinkQuality, _ now: Duration) {
-    told = quality
+  private mutating func remember(_ quality: LinkQuality, _ now: Duration) {
+    lastSent = quality
     time = now
   }
 

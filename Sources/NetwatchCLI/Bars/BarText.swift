@@ -4,7 +4,7 @@ import Netwatch
 // and characters that could open markup of a bar are escaped.
 
 extension LineBuffer {
-  /// Appends a name as UTF-8, without characters for which ``Unicode/Scalar/steersText`` is true.
+  /// Appends a name as UTF-8, without characters for which ``Unicode/Scalar/isUnsafeInTerminal`` is true.
   mutating func append(clean name: InterfaceName?) {
     guard let name else { return }
     appendClean(count: name.count, byte: { name[$0] }, text: { name.text })
@@ -30,7 +30,7 @@ extension LineBuffer {
   }
 
   private mutating func append(clean text: String) {
-    for scalar in text.unicodeScalars where !scalar.steersText {
+    for scalar in text.unicodeScalars where !scalar.isUnsafeInTerminal {
       for byte in UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter { append(byte) }
     }
   }

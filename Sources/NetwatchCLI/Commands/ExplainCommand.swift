@@ -7,14 +7,14 @@ struct ExplainCommand {
   let options: ParsedOptions
 
   func run() throws -> ProcessEnding {
-    let (findings, stages) = try look()
+    let (findings, stages) = try examine()
     let explanation = Explanation(findings, stages)
     let output = options.output
     try StandardOutput().write(output.wantsJSON ? explanation.json : explanation.text(on: output.terminal))
     return .exited(explanation.verdict.isReachable ? 0 : 1)
   }
 
-  private func look() throws -> (PathFindings, NetworkStages?) {
+  private func examine() throws -> (PathExplanation, NetworkStages?) {
     var lines = StatusOptions()
     lines.configuration = options.watch.rules.configuration(for: options.target ?? options.watch.target)
     lines.saysWhatIsMissing = options.isVerbose
@@ -31,6 +31,6 @@ struct ExplainCommand {
     finish = { [unowned source] in source.finish() }
     try source.start()
     try source.run()
-    return (try source.findings(), stages)
+    return (try source.explain(), stages)
   }
 }

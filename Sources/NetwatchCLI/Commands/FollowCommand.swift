@@ -34,7 +34,7 @@ struct FollowCommand {
       namesPrograms: renderer is TextRenderer ? options.isVerbose : options.namesPrograms
     ).run { hasService in
       if !hasService, lines.service != .nothing, lines.activity.counts == .requests, options.output.isText {
-        StandardError.tellTerminal(
+        StandardError.warnTerminal(
           "no service runs, so requests of programs are not shown; start netwatch serve, or add --activity tcp")
       }
     }

@@ -31,13 +31,13 @@ struct RunCommand {
     let link = ServiceLink(on: loop)
     link.start()
     if !link.isConnected, !link.isBusy {
-      StandardError.tellTerminal("no service runs, so nothing shows this request; start netwatch serve")
+      StandardError.warnTerminal("no service runs, so nothing shows this request; start netwatch serve")
     }
     link.requests = RunningRequests([options.label ?? command[0]])
     switch spawn(mask) {
     case .success(let child): process = child
     case .failure(let error):
-      StandardError.tell("cannot run \(command[0].harmless): \(error.message)")
+      StandardError.warn("cannot run \(command[0].sanitizedForTerminal): \(error.message)")
       return .exited(error.code == ENOENT ? 127 : 126)
     }
     try loop.run()

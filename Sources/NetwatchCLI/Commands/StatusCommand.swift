@@ -33,7 +33,7 @@ struct StatusCommand {
     try follower.run()
     if printsOnlyNetwork {
       guard let network = follower.network else {
-        StandardError.tell("the network has no ID, because the hardware address of its gateway is not known")
+        StandardError.warn("the network has no ID, because the hardware address of its gateway is not known")
         return .exited(1)
       }
       try StandardOutput().write("\(network.text)\n")

@@ -34,10 +34,10 @@ struct TestHookCommand {
     try hooks.finish()
     switch hooks.ending {
     case .exited(let status):
-      StandardError.tell("'\(path)' has ended with exit status \(status)".harmless)
+      StandardError.warn("'\(path)' has ended with exit status \(status)".sanitizedForTerminal)
       return .exited(status)
     case .killed(let signal):
-      StandardError.tell("'\(path)' was ended by signal \(signal)".harmless)
+      StandardError.warn("'\(path)' was ended by signal \(signal)".sanitizedForTerminal)
       return .exited(128 + signal)
     case nil: return .exited(2)
     }

@@ -162,6 +162,8 @@ extension [Condition] {
 
   /// Tells on standard error which conditions do not hold for a record, and why.
   func tellRefutations(for record: EventRecord, in network: () -> NetworkIdentity?) {
-    for sentence in compactMap({ $0.refutation(for: record, in: network) }) { StandardError.tell(sentence.harmless) }
+    for sentence in compactMap({ $0.refutation(for: record, in: network) }) {
+      StandardError.warn(sentence.sanitizedForTerminal)
+    }
   }
 }

@@ -40,16 +40,16 @@ struct HookFile {
 /// run.
 final class HookFolder {
   private let path: String
-  private let say: (_ sentence: String) -> Void
+  private let warn: (_ sentence: String) -> Void
   /// The sentences that were reported. Each is reported once.
   private var said: Set<String> = []
 
   /// - Parameters:
   ///   - path: The path of the folder, which does not have to exist yet.
-  ///   - say: The closure that gets each sentence for people. Default: it writes to standard error.
-  init(_ path: String, say: @escaping (_ sentence: String) -> Void = StandardError.tell) {
+  ///   - warn: The closure that gets each sentence for people. Default: it writes to standard error.
+  init(_ path: String, warn: @escaping (_ sentence: String) -> Void = StandardError.warn) {
     self.path = path
-    self.say = say
+    self.warn = warn
   }
 
   /// Returns the files that may run now. For each other file, it is reported once what to do.
@@ -71,8 +71,8 @@ final class HookFolder {
   }
 
   private func sayOnce(_ error: PlainError) {
-    let sentence = error.description.harmless
-    if said.insert(sentence).inserted { say(sentence) }
+    let sentence = error.description.sanitizedForTerminal
+    if said.insert(sentence).inserted { warn(sentence) }
   }
 
   /// Returns the names of the files. Whoever can create a file in the folder can choose what runs, also among the files of root,
@@ -126,14 +126,14 @@ final class HookGuard {
     unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
     defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
     let group = try spawn()
-    tell("\(group)")
+    warn("\(group)")
     return group
   }
 
   /// Leaves the group alone from now on.
-  func release() { tell("") }
+  func release() { warn("") }
 
-  private func tell(_ line: String) {
+  private func warn(_ line: String) {
     let bytes = Array("\(line)\n".utf8)
     _ = unsafe write(pipe.write, bytes, bytes.count)
   }

@@ -30,7 +30,7 @@ final class HookRunner {
   private let loop: EventLoop
   private var writer = JSONLineWriter()
   /// The variables that the hooks of the last line got.
-  private var told: HookVariables
+  private var lastVariables: HookVariables
   /// The line for which hooks run now; nil if none run.
   private var record: EventRecord?
   private var waiting: EventRecord?
@@ -49,20 +49,20 @@ final class HookRunner {
   private(set) var ending: ProcessEnding?
 
   /// - Parameters:
-  ///   - told: The variables that the hooks of an earlier line got. Default: all are empty.
+  ///   - lastVariables: The variables that the hooks of an earlier line got. Default: all are empty.
   ///   - output: The descriptor for the standard output of hooks. Default: standard error, because the standard output of
   ///     netwatch is the stream.
   ///   - reportsFailures: Whether standard error says that a hook has failed. Default: true.
   /// - Throws: A `PlainError` if the kernel is older than Linux 5.3.
   init(
-    _ settings: HookSettings, after told: HookVariables = HookVariables(), output: CInt = STDERR_FILENO,
+    _ settings: HookSettings, after lastVariables: HookVariables = HookVariables(), output: CInt = STDERR_FILENO,
     reportsFailures: Bool = true, on loop: EventLoop
   ) throws(PlainError) {
     guard ChildProcess.canTellEndings else {
       throw PlainError("\(settings.command == nil ? "a hook" : "--exec") needs Linux 5.3 or later")
     }
     self.settings = settings
-    self.told = told
+    self.lastVariables = lastVariables
     self.output = output
     self.reportsFailures = reportsFailures
     self.loop = loop
@@ -91,21 +91,21 @@ final class HookRunner {
   private func begin(_ record: EventRecord, _ hooks: [Hook]) {
     self.record = record
     self.hooks = hooks[...]
-    goOn()
+    runNext()
   }
 
   /// Starts the next hook, or ends the run for the line.
-  private func goOn() {
+  private func runNext() {
     guard let record else { return }
     while let hook = hooks.popFirst() {
       do {
         return try start(hook, record)
       } catch {
         hookGuard?.release()
-        StandardError.tell("cannot run \(hook.name): \(error)\(advice(on: error))".harmless)
+        StandardError.warn("cannot run \(hook.name): \(error)\(advice(on: error))".sanitizedForTerminal)
       }
     }
-    told = HookVariables(record, about: settings.target)
+    lastVariables = HookVariables(record, about: settings.target)
     self.record = nil
     guard let next = waiting else {
       if isFinishing { loop.stop() }
@@ -141,18 +141,18 @@ final class HookRunner {
     (child, timer) = (nil, nil)
     self.ending = ending
     if ending != .exited(0) || isLate { report(ending, hook) }
-    goOn()
+    runNext()
   }
 
   private func report(_ ending: ProcessEnding, _ hook: Hook) {
     guard reportsFailures else { return }
     let reason = isLate ? "took longer than --exec-timeout permits and was ended" : "has failed"
-    let sentence = "\(hook.name) \(reason): \(ending)".harmless
+    let sentence = "\(hook.name) \(reason): \(ending)".sanitizedForTerminal
     let now = loop.now
     reported = reported.filter { now - $0.value < Self.silence }
     guard reported[sentence] == nil else { return }
     reported[sentence] = now
-    StandardError.tell(sentence)
+    StandardError.warn(sentence)
   }
 
   private func advice(on error: any Error) -> String {
@@ -171,7 +171,7 @@ final class HookRunner {
 
   private func environment(_ record: EventRecord) -> [String] {
     ChildProcess.environment.filter { !$0.hasPrefix("NETWATCH_") || $0.hasPrefix("NETWATCH_SOCKET=") }
-      + HookVariables(record, about: settings.target).entries(after: told)
+      + HookVariables(record, about: settings.target).entries(after: lastVariables)
   }
 }
 

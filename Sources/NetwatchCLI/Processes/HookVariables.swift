@@ -52,11 +52,11 @@ struct HookVariables {
 }
 
 extension String {
-  /// The text with U+FFFD in place of each character for which ``Unicode/Scalar/steersText`` is true. A zero byte would end the
+  /// The text with U+FFFD in place of each character for which ``Unicode/Scalar/isUnsafeInTerminal`` is true. A zero byte would end the
   /// variable. The others could mislead a script that prints a value or reads it line by line, because strangers choose names.
   fileprivate var inert: String {
     var result = String.UnicodeScalarView()
-    for scalar in unicodeScalars { result.append(scalar.steersText ? "\u{FFFD}" : scalar) }
+    for scalar in unicodeScalars { result.append(scalar.isUnsafeInTerminal ? "\u{FFFD}" : scalar) }
     return String(result)
   }
 }

@@ -137,8 +137,8 @@ final class LogFeed {
     if isFinishing { return loop.stop() }
     switch ending {
     case .killed(let signal):
-      StandardError.tell("\(HelperProgram.log.name) was ended by signal \(signal); changes are not logged any more")
-    case .exited(0): StandardError.tell("\(HelperProgram.log.name) has ended; changes are not logged any more")
+      StandardError.warn("\(HelperProgram.log.name) was ended by signal \(signal); changes are not logged any more")
+    case .exited(0): StandardError.warn("\(HelperProgram.log.name) has ended; changes are not logged any more")
     // The program has reported the error itself.
     case .exited: break
     }

@@ -63,8 +63,9 @@ enum NetworkKey {
       while flock(lock.rawValue, LOCK_EX) != 0, errno == EINTR {}
       if let salt = try salt(in: folder) { return salt }
       if let aside = try setAside(in: folder) {
-        StandardError.tell(
-          "the salt of network IDs '\(path)' was damaged and renamed to '\(aside)'; all network IDs change".harmless)
+        StandardError.warn(
+          "the salt of network IDs '\(path)' was damaged and renamed to '\(aside)'; all network IDs change"
+            .sanitizedForTerminal)
       }
       try createSalt(in: folder)
       guard let salt = try salt(in: folder) else { throw SystemError(operation: "read", code: EIO) }

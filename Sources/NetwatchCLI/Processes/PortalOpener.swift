@@ -23,12 +23,12 @@ enum PortalOpener {
   /// Starts to open a login page, after its URL was printed on standard error. Errors, and the output of xdg-open, also go
   /// there.
   static func start(_ portal: PortalURL, on loop: EventLoop) {
-    guard let path else { return StandardError.tell("\(program) is not installed; install xdg-utils") }
-    StandardError.tell("opening the login page at \(portal.encoded)")
+    guard let path else { return StandardError.warn("\(program) is not installed; install xdg-utils") }
+    StandardError.warn("opening the login page at \(portal.encoded)")
     do throws(SystemError) {
       try ChildProcess.whenEnded(try launch(path, portal), on: loop) { _ in }
     } catch {
-      StandardError.tell("cannot run \(program): \(error)")
+      StandardError.warn("cannot run \(program): \(error)")
     }
   }
 

@@ -39,7 +39,7 @@ struct Explanation {
   /// The stages of the way to the internet; nil if they were not examined.
   let stages: NetworkStages?
 
-  init(_ findings: PathFindings, _ stages: NetworkStages? = nil) {
+  init(_ findings: PathExplanation, _ stages: NetworkStages? = nil) {
     self.stages = stages
     let words = ExplanationWords(findings)
     var sections: [Section] = []

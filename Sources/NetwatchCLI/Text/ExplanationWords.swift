@@ -2,14 +2,14 @@ import Netwatch
 
 /// Describes the steps of an evaluation in English, and adds their facts.
 struct ExplanationWords {
-  let findings: PathFindings
+  let findings: PathExplanation
 
-  init(_ findings: PathFindings) { self.findings = findings }
+  init(_ findings: PathExplanation) { self.findings = findings }
 
   /// Returns the words for a step of an evaluation.
   ///
   /// - Parameter destination: The address that the step is about.
-  func steps(for step: EvaluationTrail.Step, to destination: IPAddress) -> [Explanation.Step] {
+  func steps(for step: EvaluationTrace.Step, to destination: IPAddress) -> [Explanation.Step] {
     switch step {
     case .destination, .outcome: []
     case .answer(let query, .own) where query.destination == destination:
@@ -128,7 +128,7 @@ struct ExplanationWords {
 
   func isOwn(_ address: IPAddress) -> Bool { address.isOfThisMachine || findings.snapshot.knows(address) }
 
-  func name(_ index: Int32) -> String { rawName(index).harmless }
+  func name(_ index: Int32) -> String { rawName(index).sanitizedForTerminal }
 
   func rawName(_ index: Int32) -> String { findings.snapshot.interface(index)?.name ?? "number \(index)" }
 
@@ -218,7 +218,7 @@ extension ExplanationWords {
   // MARK: Tunnels
 
   func tunnel(
-    _ index: Int32, _ kind: TunnelKind, _ evidence: EvaluationTrail.Evidence
+    _ index: Int32, _ kind: TunnelKind, _ evidence: EvaluationTrace.Evidence
   ) -> Explanation.Step {
     let way =
       switch evidence {
@@ -265,10 +265,10 @@ extension ExplanationWords {
     var text = "\(interface.shownName) is \(interface.medium.rawValue)"
     switch interface.role {
     case .base, .tunnel, .sink: text += " (\(mark(of: interface)))"
-    case .stacked, .aggregate: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
+    case .upper, .master: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
     }
     let radio = findings.snapshot.radio(below: index)
-    if let ssid = radio?.wireless?.ssid { text += " in “\(ssid.text.harmless)”" }
+    if let ssid = radio?.wireless?.ssid { text += " in “\(ssid.text.sanitizedForTerminal)”" }
     if let cost = cost(of: interface, radio) { text += "; \(cost)" }
     if interface.isConstrained { text += "; your rules ask to send little over it" }
     return [
@@ -369,7 +369,7 @@ extension ExplanationWords {
       if verdict.status == .unknown { return "Whether \(target) is reachable is not known: \(cause)." }
       return "\(target) is not reachable: \(cause)."
     }
-    var text = "\(target) is reachable over \(name.text.harmless)"
+    var text = "\(target) is reachable over \(name.text.sanitizedForTerminal)"
     let covered = NetworkPath(verdict: verdict, reason: .initial, interfaces: []).partlyCovered
     if let vpn = verdict.vpn, !vpn.isCarrierKnown, vpn.interfaceIndex == verdict.interfaceIndex {
       text +=
@@ -378,7 +378,7 @@ extension ExplanationWords {
       text += " (\(medium.rawValue))"
       if let vpn = verdict.vpn {
         let part = covered.map { ", with \($0) alone" } ?? ","
-        text += "\(part) through the tunnel \(vpn.interfaceName.harmless) (\(vpn.kind.rawValue))"
+        text += "\(part) through the tunnel \(vpn.interfaceName.sanitizedForTerminal) (\(vpn.kind.rawValue))"
         if !vpn.isCarrierKnown { text += " on an unknown link" }
       }
     }

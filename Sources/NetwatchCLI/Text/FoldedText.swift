@@ -36,7 +36,7 @@ struct FoldedText {
   ///   - column: The column in which the phrase begins, unless the text before it reaches further. Default: 0.
   ///   - gap: The least number of spaces before the phrase if there is text before it. Default: 1.
   mutating func append(_ phrase: String, _ color: TextColor? = nil, at column: Int = 0, gap: Int = 1) {
-    let phrase = phrase.harmless
+    let phrase = phrase.sanitizedForTerminal
     let width = phrase.columns
     guard width > 0 else { return }
     let start = max(column, end == 0 ? 0 : end + gap)

@@ -113,7 +113,7 @@ extension String {
   /// terminal become question marks.
   fileprivate var labelValue: String {
     // By scalars: a quote and a combining mark behind it are one character.
-    harmless.unicodeScalars.reduce(into: "") { text, scalar in
+    sanitizedForTerminal.unicodeScalars.reduce(into: "") { text, scalar in
       switch scalar {
       case "\\": text += "\\\\"
       case "\"": text += "\\\""

@@ -79,7 +79,7 @@ struct ProgramTable {
       ? ["The bytes are too low: the kernel could not report some closed connections (\(figures.overruns) times)."] : []
     let room = max((height ?? .max) - 1 - sums.count - notes.count, 0)
     let programs = figures.programs.sorted(by: order.precedes).prefix(room)
-    let names = programs.map { $0.name?.harmless ?? "(unknown)" } + sums.map(\.0)
+    let names = programs.map { $0.name?.sanitizedForTerminal ?? "(unknown)" } + sums.map(\.0)
     let traffic = programs.map(\.traffic) + sums.map(\.1)
     let noCells = sums.map { _ in "" }
     let columns = fitting([

@@ -18,7 +18,7 @@ struct StageTable {
   var text: String {
     NetworkStage.allCases.map { stage in
       let finding = stages[stage]
-      let (mark, color) = look(of: finding.state)
+      let (mark, color) = appearance(of: finding.state)
       var line = terminal.foldedText(indent: Self.column.words)
       line.append(mark, color, at: Self.column.mark)
       line.append(stage.words, color, at: Self.column.name)
@@ -27,7 +27,7 @@ struct StageTable {
     }.joined()
   }
 
-  private func look(of state: StageFinding.State) -> (mark: String, color: TextColor) {
+  private func appearance(of state: StageFinding.State) -> (mark: String, color: TextColor) {
     switch state {
     case .ok: (terminal.isUnicode ? "✓" : "+", .green)
     case .failed: (terminal.isUnicode ? "✗" : "!", .red)

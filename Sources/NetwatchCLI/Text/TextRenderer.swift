@@ -110,7 +110,7 @@ final class TextRenderer: LineRenderer {
     line.append(record.activity.state.isVisible ? terminal.busyMark : mark, color)
     line.append(connection(path, isShort: hasColumns), color, at: start(Self.column.connection))
     line.append(
-      fit((path.interfaceName ?? "").harmless, hasColumns ? Self.width.interface : .max),
+      fit((path.interfaceName ?? "").sanitizedForTerminal, hasColumns ? Self.width.interface : .max),
       at: start(Self.column.interface), gap: snapshot == nil ? 1 : 2)
     line.append(
       fit(addressText(path), hasColumns ? max(Self.width.address, room) : .max), at: start(Self.column.address),
@@ -127,7 +127,7 @@ final class TextRenderer: LineRenderer {
   private func connection(_ path: NetworkPath, isShort: Bool) -> String {
     guard path.isReachable else { return path.status.rawValue.words }
     guard let wifi = path.wifi else { return path.medium?.rawValue ?? "reachable" }
-    return "wifi " + quoted(fit(wifi.ssid.text.harmless, isShort ? Self.networkColumn : Self.width.network))
+    return "wifi " + quoted(fit(wifi.ssid.text.sanitizedForTerminal, isShort ? Self.networkColumn : Self.width.network))
   }
 
   /// Returns the sentence that says whether this machine is online, over which interface, and if not, why.
@@ -174,8 +174,10 @@ final class TextRenderer: LineRenderer {
 
   /// Returns the names of programs and requests. Programs choose them, so they are made harmless.
   private func text(of names: LineNames, _ activity: EventRecord.Activity) -> String {
-    var words = names.programs?()?.map { "\($0.name.harmless) \($0.count)" } ?? []
-    if saysWhy { words += names.requests().map { "\(quoted(fit($0.name.harmless, Self.width.label))) \($0.count)" } }
+    var words = names.programs?()?.map { "\($0.name.sanitizedForTerminal) \($0.count)" } ?? []
+    if saysWhy {
+      words += names.requests().map { "\(quoted(fit($0.name.sanitizedForTerminal, Self.width.label))) \($0.count)" }
+    }
     if names.programs != nil, activity.datagrams ?? 0 > 0 { words.append("UDP") }
     return words.isEmpty ? "" : ": " + words.joined(separator: ", ")
   }
@@ -189,7 +191,7 @@ final class TextRenderer: LineRenderer {
       details += connectionDetails(wifi.connection)
     }
     if let vpn = path.vpn {
-      let name = vpn.interfaceName.harmless
+      let name = vpn.interfaceName.sanitizedForTerminal
       let part = path.partlyCovered.map { "\($0) " } ?? ""
       details.append(part + (vpn.isCarrierKnown ? "through \(name)" : "over \(name), on an unknown link"))
     }
@@ -245,7 +247,7 @@ final class TextRenderer: LineRenderer {
     var line = terminal.foldedText(indent: Self.column.connection)
     line.append(localTime(time), .dim)
     line.append(rates.text, at: Self.column.connection)
-    line.append(fit(traffic.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
+    line.append(fit(traffic.interfaceName.sanitizedForTerminal, Self.width.interface), .dim, at: Self.column.interface)
     return line.lines
   }
 
@@ -256,7 +258,7 @@ final class TextRenderer: LineRenderer {
     var line = terminal.foldedText(indent: Self.column.connection)
     line.append(localTime(record.nanosecondsSince1970), .dim)
     line.append(qualityText(quality), at: Self.column.connection)
-    line.append(fit(quality.interfaceName.harmless, Self.width.interface), .dim, at: Self.column.interface)
+    line.append(fit(quality.interfaceName.sanitizedForTerminal, Self.width.interface), .dim, at: Self.column.interface)
     return line.lines
   }
 

@@ -53,7 +53,7 @@ final class ProgramFollower {
     self.sampler = sampler
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     nextLook = loop.now + Self.interval
-    figures = try sampler.look(at: link)
+    figures = try sampler.sample(over: link)
     if case .text(let terminal, let units) = form, terminal.canDraw, !isOnce { try open(terminal, units) }
     timer.set(at: nextLook)
     try loop.run()
@@ -88,7 +88,7 @@ final class ProgramFollower {
 
   private func tick() {
     do {
-      figures = try sampler?.look(at: link) ?? figures
+      figures = try sampler?.sample(over: link) ?? figures
       try print()
     } catch {
       return fail(error)

@@ -116,7 +116,7 @@ final class Service {
     if let last { countCarrier(of: last.path) }
   }
 
-  private func logTraffic(_ traffic: LinkTraffic, at moment: Moment) {
+  private func logTraffic(_ traffic: LinkTraffic, at moment: EventTimestamp) {
     guard let log, var record = last else { return }
     record.event = .traffic
     record.traffic = [traffic]
@@ -129,7 +129,7 @@ final class Service {
     let sampler =
       qualitySampler
       ?? QualitySampler(
-        on: loop, addresses: { [unowned self] in status?.localAddresses }, warn: StandardError.tell,
+        on: loop, addresses: { [unowned self] in status?.localAddresses }, warn: StandardError.warn,
         emit: { [unowned self] quality, _ in server?.publish(quality) })
     qualitySampler = sampler
     sampler.follow(path)

@@ -10,19 +10,19 @@ protocol BodySink: AnyObject {
   func begin(_ response: HTTPResponse, to request: HTTPRequest, length: Int64?) throws(HTTPError)
   func write(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> BodyAcceptance
   /// Whether another attempt may follow one whose body has broken off.
-  var canGoOn: Bool { get }
+  var canContinue: Bool { get }
   /// Called before such an attempt. ``begin(_:to:length:)`` follows.
   ///
   /// - Parameter request: The request of the attempt, which is made to ask for what is missing.
-  func goOn(with request: inout HTTPRequest) throws(HTTPError)
+  func askForRest(in request: inout HTTPRequest) throws(HTTPError)
   /// Called when the body is complete, or will never be.
   func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody
 }
 
 extension BodySink {
   /// False: what has gone to a file or a stream cannot be taken back.
-  var canGoOn: Bool { false }
-  func goOn(with request: inout HTTPRequest) throws(HTTPError) {}
+  var canContinue: Bool { false }
+  func askForRest(in request: inout HTTPRequest) throws(HTTPError) {}
 }
 
 /// The result of offering a part of a body to a sink.

@@ -20,7 +20,7 @@ public final class HTTPDiskCache: Sendable {
   /// removed. A response that needs more than half of the limit is not stored.
   public let capacity: Int64
   private let handle: LoopHandle
-  private let confined: LoopConfined<CacheFolder>
+  private let confined: LoopBound<CacheFolder>
   private let lastID = Atomic<UInt64>(0)
   private let removals = Lock(CacheRemovals())
 
@@ -37,7 +37,7 @@ public final class HTTPDiskCache: Sendable {
     do {
       let path = folder.path(percentEncoded: false)
       (handle, confined) = try EventLoop.startInBackground(name: "netwatch-cache") { loop in
-        (loop.handle, LoopConfined(try CacheFolder(path, capacity: capacity), on: loop))
+        (loop.handle, LoopBound(try CacheFolder(path, capacity: capacity), on: loop))
       }
     } catch let error as HTTPError {
       throw error
@@ -86,7 +86,7 @@ public final class HTTPDiskCache: Sendable {
     _ url: String, where isWanted: @escaping @Sendable (StoredAnswer) -> Bool = { _ in true },
     _ body: @escaping @Sendable (CachedAnswer?) -> Void
   ) {
-    let found = OneShot<CachedAnswer?>(otherwise: nil, body)
+    let found = Promise<CachedAnswer?>(otherwise: nil, body)
     run { found.fulfill($0.find(url, where: isWanted)) }
   }
 
@@ -120,7 +120,7 @@ public final class HTTPDiskCache: Sendable {
   @discardableResult
   private func call<Value: Sendable>(_ body: @escaping @Sendable (CacheFolder) -> Value) async -> Value? {
     await withCheckedContinuation { continuation in
-      let answer = OneShot<Value?>(otherwise: nil) { continuation.resume(returning: $0) }
+      let answer = Promise<Value?>(otherwise: nil) { continuation.resume(returning: $0) }
       run { answer.fulfill(body($0)) }
     }
   }

@@ -117,7 +117,7 @@ import NetwatchEventLoop
     return try CurlEasy()
   }
 
-  func giveBack(_ easy: CurlEasy) {
+  func release(_ easy: CurlEasy) {
     easy.rest()
     if idle.count < Self.mostIdle, easy.headBytes <= Self.mostHeadBytes { idle.append(easy) }
   }

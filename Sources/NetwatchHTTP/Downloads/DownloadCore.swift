@@ -15,7 +15,7 @@ final class DownloadCore: Sendable {
     /// The outcome of the last leg.
     var end: Result<HTTPReply<URL>, HTTPError>?
     /// Fulfilled after the completion, for which `waitUntilInvalidated()` of the session waits.
-    var hold: OneShot<Void>?
+    var hold: Promise<Void>?
     var completion: Completion?
   }
 
@@ -120,12 +120,12 @@ final class DownloadCore: Sendable {
   /// Prepares the file for another attempt of the leg, whose body has broken off.
   ///
   /// - Returns: The range that the attempt requests.
-  func goOn(_ file: PartialFile) throws(HTTPError) -> ResumeRange? {
+  func restart(_ file: PartialFile) throws(HTTPError) -> ResumeRange? {
     try handle(.restarted, file)
     return machine.range
   }
 
-  private func legEnded(_ outcome: Transfer.Outcome, _ over: OneShot<Void>) {
+  private func legEnded(_ outcome: Transfer.Outcome, _ over: Promise<Void>) {
     let end: ResumeMachine.LegEnd
     let result: Result<HTTPReply<URL>, HTTPError> = outcome.converted { reply throws(HTTPError) in
       reply.with(try reply.value.file)
@@ -164,7 +164,7 @@ final class DownloadCore: Sendable {
     }
   }
 
-  private func finish(_ effects: [ResumeMachine.Effect], _ over: OneShot<Void>?) {
+  private func finish(_ effects: [ResumeMachine.Effect], _ over: Promise<Void>?) {
     for effect in effects {
       switch effect {
       case .dropFresh: state.withLock { $0.file }?.dropFresh()
@@ -183,7 +183,7 @@ final class DownloadCore: Sendable {
     }
   }
 
-  private func complete(_ result: Result<HTTPReply<URL>, HTTPError>, _ over: OneShot<Void>?) {
+  private func complete(_ result: Result<HTTPReply<URL>, HTTPError>, _ over: Promise<Void>?) {
     let (completion, hold) = state.withLock { state in
       defer { (state.completion, state.hold) = (nil, nil) }
       return (state.completion, state.hold)

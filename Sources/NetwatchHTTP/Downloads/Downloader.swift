@@ -23,9 +23,9 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   }
 
   /// A completion, and the hold on the session. `waitUntilInvalidated()` of the session waits until `hold` is fulfilled.
-  private typealias Waiter = (completion: Completion, hold: OneShot<Void>)
+  private typealias Waiter = (completion: Completion, hold: Promise<Void>)
   /// The outcome of a transfer. The transfer is over when `end` is released.
-  private typealias Outcome = (result: Result<HTTPReply<Value>, HTTPError>, end: OneShot<Void>)
+  private typealias Outcome = (result: Result<HTTPReply<Value>, HTTPError>, end: Promise<Void>)
 
   /// The session that makes the requests.
   public let session: HTTPSessionManager
@@ -173,7 +173,7 @@ public final class Downloader<Serializer: ResponseSerializer>: Sendable where Se
   }
 
   private func answer(
-    _ receipt: UInt64, _ result: Result<HTTPReply<Value>, HTTPError>, _ end: OneShot<Void>?, _ state: inout State
+    _ receipt: UInt64, _ result: Result<HTTPReply<Value>, HTTPError>, _ end: Promise<Void>?, _ state: inout State
   ) {
     guard let waiter = state.waiters.removeValue(forKey: receipt) else { return }
     callbacks.enqueue {

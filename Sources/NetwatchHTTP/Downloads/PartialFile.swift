@@ -185,9 +185,9 @@ final class ResumeSink: BodySink {
     return .taken
   }
 
-  var canGoOn: Bool { download.machine.canGoOn }
+  var canContinue: Bool { download.machine.canContinue }
 
-  func goOn(with request: inout HTTPRequest) throws(HTTPError) { try download.goOn(file).ask(in: &request) }
+  func askForRest(in request: inout HTTPRequest) throws(HTTPError) { try download.restart(file).ask(in: &request) }
 
   func end(_ failure: HTTPError?) throws(HTTPError) -> ReceivedBody {
     try download.handle(.bodyEnded(isWhole: failure == nil), file)

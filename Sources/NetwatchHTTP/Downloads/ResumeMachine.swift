@@ -187,7 +187,7 @@ struct ResumeMachine: Sendable {
   }
 
   /// Whether the leg can go on after its body has broken off.
-  var canGoOn: Bool { if case .receiving = phase { true } else { false } }
+  var canContinue: Bool { if case .receiving = phase { true } else { false } }
 
   private mutating func restarted() -> [Effect] {
     phase = .judged(.broken)

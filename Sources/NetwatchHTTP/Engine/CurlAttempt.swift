@@ -85,7 +85,7 @@ final class CurlAttempt: Attempt {
     easy = try curl.takeEasy()
   }
 
-  deinit { giveBack() }
+  deinit { releaseHandle() }
 
   // MARK: State
 
@@ -118,11 +118,11 @@ final class CurlAttempt: Attempt {
     guard !isOver else { return }
     if host != nil { transfer.dropLookup() }
     curl.remove(easy)
-    giveBack()
+    releaseHandle()
   }
 
-  private func giveBack() {
-    if !isOver { curl.giveBack(easy) }
+  private func releaseHandle() {
+    if !isOver { curl.release(easy) }
     isOver = true
   }
 

@@ -6,7 +6,7 @@ import Synchronization
 /// thread.
 final class EngineGroup: Sendable {
   /// Gets the outcome of a request. The request's activity ends when `end` is fulfilled or released.
-  typealias Receiver = @Sendable (_ outcome: Transfer.Outcome, _ end: OneShot<Void>) -> Void
+  typealias Receiver = @Sendable (_ outcome: Transfer.Outcome, _ end: Promise<Void>) -> Void
 
   /// The engines, at least one.
   let handles: [EngineHandle]
@@ -80,15 +80,15 @@ final class EngineGroup: Sendable {
     onProgress: (@Sendable (HTTPProgress) -> Void)?, makeSink: RequestPlan.MakeSink?, _ receiver: @escaping Receiver
   ) {
     pending.add()
-    let completion = OneShot<Transfer.End?>(otherwise: nil) { [id = place.id, pending] end in
+    let completion = Promise<Transfer.End?>(otherwise: nil) { [id = place.id, pending] end in
       status?.end()
       guard let end else {
-        Task { receiver(.failure(.invalidated), OneShot { pending.remove() }) }
+        Task { receiver(.failure(.invalidated), Promise { pending.remove() }) }
         return
       }
       receiver(
         end.outcome,
-        OneShot {
+        Promise {
           end.observer?.ended(id)
           pending.remove()
         })
@@ -114,14 +114,14 @@ extension HTTPError {
 /// A thread for engines. It lives as long as this object, and then until its last engine has ended.
 final class EngineThread: Sendable {
   private let loop: LoopHandle
-  private let engines: LoopConfined<Engines>
+  private let engines: LoopBound<Engines>
 
   /// - Parameter clock: The clock of deadlines, delays and progress; nil for the kernel's monotonic clock.
   /// - Throws: `other`, with the error that prevents the start of the thread.
   init(by clock: (any LoopClock)? = nil) throws(HTTPError) {
     do {
       (loop, engines) = try EventLoop.startInBackground(name: "netwatch-http", by: clock) { loop in
-        (loop.handle, LoopConfined(Engines(on: loop), on: loop))
+        (loop.handle, LoopBound(Engines(on: loop), on: loop))
       }
     } catch {
       throw HTTPError(.other, "start thread", underlying: error)
@@ -138,7 +138,7 @@ final class EngineThread: Sendable {
   func add(_ parts: SessionEngine.Parts) throws(HTTPError) -> EngineHandle {
     let handle = EngineHandle(on: loop)
     // A thread that fails drops this with the job.
-    let answer = OneShot(otherwise: false) { isMade in if !isMade { parts.pending.close() } }
+    let answer = Promise(otherwise: false) { isMade in if !isMade { parts.pending.close() } }
     let isRunning = loop.submit { [engines] loop in
       if let engines = engines.value(on: loop) { answer.fulfill(engines.add(parts, handle, on: loop)) }
     }

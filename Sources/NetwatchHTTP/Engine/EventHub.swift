@@ -12,9 +12,9 @@ final class EventHub {
     isObserved = !observers.isEmpty
   }
 
-  func tell(_ event: HTTPEvent) {
+  func emit(_ event: HTTPEvent) {
     for observer in observers { observer.handle(event) }
-    for reader in readers { reader.tell(event) }
+    for reader in readers { reader.emit(event) }
   }
 
   func add(_ reader: EventReader) {
@@ -42,5 +42,5 @@ final class EventReader: Sendable {
 
   deinit { stream.finish() }
 
-  func tell(_ event: HTTPEvent) { stream.yield(event) }
+  func emit(_ event: HTTPEvent) { stream.yield(event) }
 }

@@ -5,7 +5,7 @@ import HTTPTypes
 /// ``Transfer``.
 final class RequestPlan: Sendable {
   /// Makes the destination of the body. It gets a closure that continues the transfer after a pause.
-  typealias MakeSink = @Sendable (_ goOn: @escaping @Sendable () -> Void) -> any BodySink
+  typealias MakeSink = @Sendable (_ resume: @escaping @Sendable () -> Void) -> any BodySink
 
   let request: HTTPRequest
   let body: HTTPBody?
@@ -207,7 +207,7 @@ struct RequestChain {
 
 extension ResponseHead {
   /// Whether another request may follow: to another URL, or with a credential.
-  var mayLeadOn: Bool { 300..<400 ~= code || code == HTTPResponse.Status.unauthorized.code }
+  var canTriggerFollowUp: Bool { 300..<400 ~= code || code == HTTPResponse.Status.unauthorized.code }
 }
 
 /// The origins to which the credentials of a session may be sent: that of its base URL, and those that its caller names.

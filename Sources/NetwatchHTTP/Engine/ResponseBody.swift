@@ -28,7 +28,7 @@ struct ResponseBody {
   var isKeptInMemory: Bool { sink == nil }
 
   /// Whether another attempt may follow one whose body has begun.
-  var canGoOn: Bool { sink?.canGoOn ?? true }
+  var canContinue: Bool { sink?.canContinue ?? true }
 
   /// Forgets what an attempt has brought, and its decoder.
   mutating func restart() {
@@ -38,7 +38,7 @@ struct ResponseBody {
   }
 
   /// Makes the request of the next attempt ask for what the sink lacks.
-  func goOn(with request: inout HTTPRequest) throws(HTTPError) { try sink?.goOn(with: &request) }
+  func askForRest(in request: inout HTTPRequest) throws(HTTPError) { try sink?.askForRest(in: &request) }
 
   /// Begins with the response that the caller gets.
   ///

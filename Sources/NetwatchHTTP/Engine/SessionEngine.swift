@@ -126,12 +126,12 @@ final class SessionEngine {
   func start(
     _ plan: RequestPlan, _ id: RequestID, _ status: TaskStatus?, isSuspended: Bool,
     onProgress: (@Sendable (HTTPProgress) -> Void)?, makeSink: RequestPlan.MakeSink?,
-    _ completion: OneShot<Transfer.End?>
+    _ completion: Promise<Transfer.End?>
   ) {
     guard !isClosing, let curl else { return completion.fulfill((.failure(.invalidated), observer: nil)) }
     let transfer = Transfer(plan, id, self, curl, status, onProgress, makeSink, completion)
     transfers[id] = transfer
-    if events.isObserved { transfer.tell(.created) }
+    if events.isObserved { transfer.emit(.created) }
     if !isSuspended { transfer.resume() }
   }
 
@@ -203,7 +203,7 @@ final class SessionEngine {
   private func makeLookups() -> NameLookups {
     NameLookups(on: loop) { [handle] number, answer in
       handle.run { $0.lookups?.answered(number, answer, at: $0.now) }
-    } tell: { [unowned self] ids, answer in
+    } answered: { [unowned self] ids, answer in
       for id in ids { transfer(id)?.lookedUp(answer) }
     }
   }
@@ -324,9 +324,9 @@ final class PendingCompletions: Sendable {
   func remove() { finish { $0.count -= 1 } }
 
   /// Adds one until the result is fulfilled or released: for completions that several tasks lead to.
-  func hold() -> OneShot<Void> {
+  func hold() -> Promise<Void> {
     add()
-    return OneShot { [self] in remove() }
+    return Promise { [self] in remove() }
   }
 
   /// Whether no engine takes tasks any more.

@@ -22,7 +22,7 @@ final class Transfer {
   private var machine: TransferMachine
   private var status: TaskStatus?
   private let onProgress: (@Sendable (HTTPProgress) -> Void)?
-  private let completion: OneShot<End?>
+  private let completion: Promise<End?>
   var failure: HTTPError?
 
   // MARK: The attempts
@@ -36,7 +36,7 @@ final class Transfer {
   /// The time at which the attempt began.
   private var began = Duration.zero
   /// The cache in this attempt; nil for a session without a cache.
-  private var exchange: CacheExchange?
+  private var transaction: CacheTransaction?
   /// The source of the request's body for an attempt that is to be repeated.
   private var keptSource: (any BodySource)?
   /// The addresses of the server or of its proxy. Nil if they are not known; empty if the name has no address.
@@ -62,7 +62,7 @@ final class Transfer {
 
   init(
     _ plan: RequestPlan, _ id: RequestID, _ engine: SessionEngine, _ curl: CurlMulti, _ status: TaskStatus?,
-    _ onProgress: (@Sendable (HTTPProgress) -> Void)?, _ makeSink: RequestPlan.MakeSink?, _ completion: OneShot<End?>
+    _ onProgress: (@Sendable (HTTPProgress) -> Void)?, _ makeSink: RequestPlan.MakeSink?, _ completion: Promise<End?>
   ) {
     self.plan = plan
     first = plan.request
@@ -73,7 +73,7 @@ final class Transfer {
     self.onProgress = onProgress
     self.completion = completion
     body = ResponseBody(
-      makeSink?({ [handle = engine.handle] in handle.run(id) { $0.goOnReading() } }), plan.options)
+      makeSink?({ [handle = engine.handle] in handle.run(id) { $0.resumeReading() } }), plan.options)
     let adapts = !engine.interceptors.isEmpty || !plan.options.interceptors.isEmpty
     let mayWait = plan.options.waitsForPath && engine.path != nil
     machine = TransferMachine(
@@ -83,14 +83,14 @@ final class Transfer {
   // MARK: The machine
 
   func handle(_ event: TransferMachine.Event) {
-    if engine.events.isObserved { tell(of: event) }
+    if engine.events.isObserved { emitEvents(of: event) }
     let effects = machine.handle(event, at: engine.now)
     if effects.contains(.detach) { release() }
     if effects.contains(.pause) { attempt?.pause() }
     if effects.contains(.endActivity) { engine.observer?.ended(id) }
     if effects.contains(.stopWaiting) { engine.stopWaiting(self) }
     if effects.contains(.waitForPath) {
-      if engine.events.isObserved { tell(.waiting) }
+      if engine.events.isObserved { emit(.waiting) }
       waitForPath()
     }
     if effects.contains(.beginActivity) { engine.observer?.began(id, isIndicated: options.isIndicated) }
@@ -148,7 +148,7 @@ final class Transfer {
   }
 
   private func send(_ request: HTTPRequest) {
-    if engine.events.isObserved { tell(.sent(request, attempt: attempts)) }
+    if engine.events.isObserved { emit(.sent(request, attempt: attempts)) }
     progress.sent = 0
     progress.totalToSend = chain.body?.length
     if let transport = engine.transport {
@@ -215,13 +215,13 @@ final class Transfer {
     }
     attempt?.close()
     attempt = nil
-    exchange?.writer = nil
+    transaction?.writer = nil
   }
 
   private func keepMetrics(of attempt: any Attempt) {
     if machine.isFromCache {
       metrics.total = max(engine.now - began, .zero)
-      metrics.cacheUse = exchange?.delivery?.use
+      metrics.cacheUse = transaction?.delivery?.use
     } else {
       metrics = attempt.metrics
     }
@@ -232,19 +232,19 @@ final class Transfer {
     guard machine.isAttached, !machine.isSuspended else { return }
     hasMoved()
     engine.watchDeadline(of: self)
-    if let exchange, exchange.isDue { return goOn(with: exchange) }
+    if let transaction, transaction.isDue { return decide(with: transaction) }
     attempt?.proceed()
   }
 
-  private func goOnReading() {
+  private func resumeReading() {
     machine.isStalled = false
     proceed()
   }
 
   /// Handles the result of an attempt: a response, a redirect or a failure.
   private func conclude() {
-    if let exchange, machine.verdict == .replaced, failure == nil { return replaceAnswer(exchange) }
-    if case .skipped(let next) = machine.verdict, failure == nil, engine.events.isObserved { tell(.redirected(next)) }
+    if let transaction, machine.verdict == .replaced, failure == nil { return replaceAnswer(transaction) }
+    if case .skipped(let next) = machine.verdict, failure == nil, engine.events.isObserved { emit(.redirected(next)) }
     let mayRepeat = failure != nil && machine.adapts && keepSource()
     release()
     end(mayRepeat: mayRepeat)
@@ -259,13 +259,13 @@ final class Transfer {
 
   /// Handles a failed attempt. Never called from within libcurl.
   private func failed(_ failure: HTTPError, _ attempt: any Attempt) {
-    if let exchange, standsIn(exchange, for: failure) { return replaceAnswer(exchange) }
+    if let transaction, standsIn(transaction, for: failure) { return replaceAnswer(transaction) }
     self.failure = failureOfPath(failure, of: attempt)
     let waits = self.failure == nil
     let mayRepeat = waits || machine.adapts && keepSource()
     if waits {
       keptSource = attempt.source
-      if attempt.hasSent != true { forgetClock() }
+      if attempt.hasSent != true { resetTotalTimeout() }
     }
     release()
     if waits { handle(.attemptWentOffline) } else { end(mayRepeat: mayRepeat) }
@@ -275,16 +275,16 @@ final class Transfer {
 
   /// Decides what follows the head of a response.
   private func decide(on head: ResponseHead) throws(HTTPError) {
-    if engine.events.isObserved { tell(.received(head.response)) }
-    if let exchange, exchange.isReplaced(head.response) {
+    if engine.events.isObserved { emit(.received(head.response)) }
+    if let transaction, transaction.isReplaced(head.response) {
       return machine.decide(.replaced)
     }
-    exchange?.invalidate(by: head.response)
-    switch head.mayLeadOn ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept {
+    transaction?.invalidate(by: head.response)
+    switch head.canTriggerFollowUp ? try chain.step(after: head, allows: { curl.allows($0) }) : .accept {
     case .accept: if head.code < 400 || !askAboutRetry(after: head) { try accept(head) }
     case .follow(let next):
       machine.decide(.skipped(next))
-      if let exchange, head.codings.isEmpty { exchange.store(head.response) }
+      if let transaction, head.codings.isEmpty { transaction.store(head.response) }
     case .askRedirect(let question): ask(question) { $0.answered(redirect: $1) }
     case .askChallenge(let question): ask(question) { $0.answered(credential: $1) }
     }
@@ -296,14 +296,14 @@ final class Transfer {
     try body.begin(
       head, to: chain.request,
       removesCodings: curl.settings.acceptsCompressedResponses && !chain.request.choosesCoding)
-    exchange?.store(head.response)
+    transaction?.store(head.response)
   }
 
   private func accept(_ bytes: UnsafeRawBufferPointer) -> BodyAcceptance {
     hasMoved()
     do throws(HTTPError) {
       let acceptance = try unsafe body.write(bytes) { part in
-        unsafe exchange?.writer?.write(part)
+        unsafe transaction?.writer?.write(part)
         progress.received += Int64(part.count)
         report()
       }
@@ -319,7 +319,7 @@ final class Transfer {
   private func endBody() {
     guard failure == nil else { return }
     do throws(HTTPError) { try body.checkEnd() } catch { failure = error }
-    if failure == nil { exchange?.writer?.finish() }
+    if failure == nil { transaction?.writer?.finish() }
   }
 
   private func report() {
@@ -345,7 +345,7 @@ final class Transfer {
       failure.request = chain.request
       outcome = .failure(failure)
     }
-    if engine.events.isObserved { tell(.finished(outcome.map(\.response), metrics)) }
+    if engine.events.isObserved { emit(.finished(outcome.map(\.response), metrics)) }
     status?.end()
     completion.fulfill((outcome, machine.isActive ? engine.observer : nil))
   }
@@ -370,16 +370,16 @@ final class Transfer {
   }
 
   private func answered(redirect next: HTTPRequest?) {
-    guard let next else { return goOnWithResponse() }
+    guard let next else { return deliverResponse() }
     guard curl.allows(next) else { return fail(HTTPError(.badURL, "redirect")) }
-    if engine.events.isObserved { tell(.redirected(next)) }
+    if engine.events.isObserved { emit(.redirected(next)) }
     failure = nil
     handle(.redirected(next))
   }
 
   private func answered(credential: Result<HTTPCredential?, HTTPError>) {
     switch credential {
-    case .success(nil): goOnWithResponse()
+    case .success(nil): deliverResponse()
     case .success(let credential?):
       failure = nil
       handle(.answered(credential))
@@ -387,12 +387,12 @@ final class Transfer {
     }
   }
 
-  private func goOnWithResponse() {
+  private func deliverResponse() {
     do throws(HTTPError) {
       guard let head = attempt?.head ?? head else { throw .noHead }
       try accept(head)
       // If there is no body, the attempt has ended while somebody was asked.
-      if !machine.isAttached, failure == nil { exchange?.writer?.finish() }
+      if !machine.isAttached, failure == nil { transaction?.writer?.finish() }
       handle(.accepted)
     } catch {
       fail(error)
@@ -427,11 +427,11 @@ final class Transfer {
   /// - Returns: False if no interceptor is asked.
   private func askAboutRetry(after head: ResponseHead) -> Bool {
     // Another attempt would get the same from the cache.
-    guard mayRetry, exchange?.delivery == nil, attempt?.source?.canRewind ?? true else { return false }
+    guard mayRetry, transaction?.delivery == nil, attempt?.source?.canRewind ?? true else { return false }
     ask(question(response: head.response, error: nil)) { transfer, answer in
       switch answer.decision {
       case .retry(let delay): transfer.retry(after: delay, nil, answer.interceptor)
-      case .next: transfer.goOnWithResponse()
+      case .next: transfer.deliverResponse()
       case .fail(let failure): transfer.fail(failure)
       }
     }
@@ -443,7 +443,7 @@ final class Transfer {
   /// - Returns: False if no interceptor is asked. The task then ends with the failure.
   private func askAboutRetry(after failure: HTTPError) -> Bool {
     guard mayRetry, !machine.isAsking else { return false }
-    if machine.verdict == .accepted, !body.canGoOn { return false }
+    if machine.verdict == .accepted, !body.canContinue { return false }
     handle(.attemptFailed)
     wait(for: question(response: nil, error: failure)) { transfer, answer in
       switch answer.decision {
@@ -466,9 +466,9 @@ final class Transfer {
   }
 
   private func retry(after delay: Duration, _ error: HTTPError?, _ interceptor: Int) {
-    if engine.events.isObserved { tell(.retrying(after: delay, error)) }
+    if engine.events.isObserved { emit(.retrying(after: delay, error)) }
     do throws(HTTPError) {
-      if machine.verdict == .accepted { try body.goOn(with: &first) }
+      if machine.verdict == .accepted { try body.askForRest(in: &first) }
     } catch {
       return fail(error)
     }
@@ -491,12 +491,14 @@ final class Transfer {
   /// Ends the attempt in which nothing has moved for too long. The cache may have a response that takes the place of the server's.
   private func endIdleness() {
     let failure = HTTPError(.timedOut, "request")
-    guard let exchange, machine.verdict == .replaced || standsIn(exchange, for: failure) else { return fail(failure) }
-    replaceAnswer(exchange)
+    guard let transaction, machine.verdict == .replaced || standsIn(transaction, for: failure) else {
+      return fail(failure)
+    }
+    replaceAnswer(transaction)
   }
 
   /// Stops the time for the whole task if its first attempt, which has sent nothing, had no path.
-  private func forgetClock() { if attempts <= 1 { machine.forgetClock() } }
+  private func resetTotalTimeout() { if attempts <= 1 { machine.resetTotalTimeout() } }
 
   // MARK: Paths
 
@@ -617,7 +619,7 @@ extension Transfer: AttemptDelegate {
     case .skipped, .replaced:
       hasMoved()
       skipped += bytes.count
-      unsafe exchange?.writer?.write(bytes)
+      unsafe transaction?.writer?.write(bytes)
       return skipped <= Self.mostSkipped ? .taken : .refused
     case .accepted:
       // libcurl 8.14 delivers the rest after a refusal.
@@ -664,32 +666,32 @@ extension Transfer {
   /// Asks the cache. The request is sent after the cache has answered, unless the answer can be used.
   private func ask(_ cache: HTTPDiskCache) {
     let hasBody = chain.body.map { !$0.isEmpty } ?? false
-    let wasUseless = exchange?.isUseless ?? false
-    let exchange = CacheExchange(
+    let wasUseless = transaction?.isUseless ?? false
+    let transaction = CacheTransaction(
       cache, curl.settings.completed(chain.request), hasBody: hasBody, hasCredential: chain.credential != nil,
       onCaching: options.onCaching)
-    self.exchange = exchange
-    guard !wasUseless, let url = exchange.beginLookup(options.cachePolicy) else { return goOn(with: exchange) }
+    self.transaction = transaction
+    guard !wasUseless, let url = transaction.beginLookup(options.cachePolicy) else { return decide(with: transaction) }
     hasMoved()
     machine.startClock(at: engine.now)
     handle(.asked(.cache))
-    cache.find(url, where: exchange.isWanted) { [handle = engine.handle, id, number = attempts] answer in
+    cache.find(url, where: transaction.isWanted) { [handle = engine.handle, id, number = attempts] answer in
       handle.run(id) { transfer in
         guard transfer.attempts == number else { return }
-        transfer.exchange?.found(answer)
+        transfer.transaction?.found(answer)
         transfer.handle(.accepted)
       }
     }
   }
 
-  private func goOn(with exchange: CacheExchange) {
-    guard let fields = exchange.decide(options.cachePolicy) else { return answer(from: exchange) }
+  private func decide(with transaction: CacheTransaction) {
+    guard let fields = transaction.decide(options.cachePolicy) else { return answer(from: transaction) }
     if mustWaitForPath {
-      if exchange.standIn() { return answer(from: exchange) }
+      if transaction.standIn() { return answer(from: transaction) }
       // This does not count as an attempt, because nothing is sent.
       attempts -= 1
       if let earlier = earlierMetrics.popLast() { metrics = earlier }
-      forgetClock()
+      resetTotalTimeout()
       return handle(.attemptWentOffline)
     }
     var request = chain.request
@@ -703,8 +705,8 @@ extension Transfer {
   }
 
   /// Makes an attempt that delivers the response of the cache.
-  private func answer(from exchange: CacheExchange) {
-    guard let delivery = exchange.delivery else { return }
+  private func answer(from transaction: CacheTransaction) {
+    guard let delivery = transaction.delivery else { return }
     if delivery.use == .hit || delivery.use == .miss { metrics = HTTPMetrics() }
     machine.answeredByCache()
     carry(
@@ -712,17 +714,17 @@ extension Transfer {
       length: delivery.body?.bodyCount)
   }
 
-  private func standsIn(_ exchange: CacheExchange, for failure: HTTPError) -> Bool {
+  private func standsIn(_ transaction: CacheTransaction, for failure: HTTPError) -> Bool {
     guard machine.verdict == .undecided, attempt?.hasAnswer != true else { return false }
-    return exchange.standIn(for: failure)
+    return transaction.standIn(for: failure)
   }
 
   /// Continues the attempt with the response of the cache. If that response is unusable, the next attempt does not look for it.
-  private func replaceAnswer(_ exchange: CacheExchange) {
+  private func replaceAnswer(_ transaction: CacheTransaction) {
     release()
-    guard exchange.delivery != nil else { return handle(.attemptRepeated) }
+    guard transaction.delivery != nil else { return handle(.attemptRepeated) }
     forgetResponse()
-    answer(from: exchange)
+    answer(from: transaction)
   }
 }
 
@@ -731,25 +733,25 @@ extension Transfer {
 /// The events of a task for the observers of its session. They are only made if there is an observer: see
 /// ``EventHub/isObserved``.
 extension Transfer {
-  func tell(_ kind: HTTPEvent.Kind) {
-    engine.events.tell(HTTPEvent(task: info, request: plan.request, date: Date(), kind: kind))
+  func emit(_ kind: HTTPEvent.Kind) {
+    engine.events.emit(HTTPEvent(task: info, request: plan.request, date: Date(), kind: kind))
   }
 
   /// Returns what sends an event after the response was serialized elsewhere.
   private func observeSerialization() -> @Sendable (Result<any Sendable, HTTPError>, Duration) -> Void {
     { [handle = engine.handle, info, request = plan.request] result, duration in
       let event = HTTPEvent(task: info, request: request, date: Date(), kind: .serialized(result, after: duration))
-      handle.run { $0.events.tell(event) }
+      handle.run { $0.events.emit(event) }
     }
   }
 
   /// Called before the machine gets the event.
-  private func tell(of event: TransferMachine.Event) {
+  private func emitEvents(of event: TransferMachine.Event) {
     switch (event, machine.phase) {
-    case (.suspended, .running(let attempt)) where !attempt.isSuspended: tell(.suspended)
-    case (.suspended, .waiting), (.suspended, .delayed): tell(.suspended)
-    case (.resumed, .running(let attempt)) where attempt.isSuspended: tell(.resumed)
-    case (.resumed, .suspended) where attempts > 0: tell(.resumed)
+    case (.suspended, .running(let attempt)) where !attempt.isSuspended: emit(.suspended)
+    case (.suspended, .waiting), (.suspended, .delayed): emit(.suspended)
+    case (.resumed, .running(let attempt)) where attempt.isSuspended: emit(.resumed)
+    case (.resumed, .suspended) where attempts > 0: emit(.resumed)
     default: break
     }
   }

@@ -214,11 +214,11 @@ struct TransferMachine {
   /// Takes note that something has moved: the request has got a connection, or bytes have come or gone.
   mutating func moved(at now: Duration) { lastMoved = now }
 
-  /// Starts the time for the whole task. Only the first call counts, and the first one after ``forgetClock()``.
+  /// Starts the time for the whole task. Only the first call counts, and the first one after ``resetTotalTimeout()``.
   mutating func startClock(at now: Duration) { if end == nil { end = totalTimeout.map { now + $0 } } }
 
   /// Stops the time for the whole task, which has sent nothing yet: the wait for the first path does not count.
-  mutating func forgetClock() { end = nil }
+  mutating func resetTotalTimeout() { end = nil }
 
   /// Sets the time until which the task waits for a path.
   mutating func wait(until end: Duration) { if case .waiting = phase { phase = .waiting(until: end) } }
@@ -284,7 +284,7 @@ struct TransferMachine {
     case .resumed:
       guard attempt.isSuspended else { return (phase, []) }
       next.isSuspended = false
-      return goOn(next, at: now)
+      return continueAttempt(next, at: now)
     case .asked(let asked):
       next.asked = asked
       return (.running(next), [])
@@ -292,7 +292,7 @@ struct TransferMachine {
       guard attempt.asked != nil else { return (phase, []) }
       if case .adapted(let request) = event { chain = chain.restarted(with: request) }
       next.asked = nil
-      return goOn(next, at: now)
+      return continueAttempt(next, at: now)
     case .redirected, .answered, .retried:
       guard attempt.asked != nil else { return (phase, []) }
       next.asked = nil
@@ -303,7 +303,7 @@ struct TransferMachine {
       case .retried(let delay): next.end = .later(after: delay)
       default: break
       }
-      let (phase, effects) = goOn(next, at: now)
+      let (phase, effects) = continueAttempt(next, at: now)
       return (phase, isAttached ? effects.union(.detach) : effects)
     case .attemptEnded(let hasFailed):
       guard isAttached else { return (phase, []) }
@@ -312,11 +312,11 @@ struct TransferMachine {
         chain = chain.following(request)
         next.end = .again
       }
-      return goOn(next, at: now)
+      return continueAttempt(next, at: now)
     case .attemptRepeated, .attemptWentOffline:
       guard isAttached else { return (phase, []) }
       if case .attemptRepeated = event { next.end = .again } else { next.end = .offline }
-      return goOn(next, at: now)
+      return continueAttempt(next, at: now)
     case .attemptFailed:
       guard isAttached else { return (phase, []) }
       next.end = .last
@@ -325,14 +325,14 @@ struct TransferMachine {
     case .connectionLost:
       guard isAttached else { return (phase, []) }
       next.end = .offline
-      let (phase, effects) = goOn(next, at: now)
+      let (phase, effects) = continueAttempt(next, at: now)
       return (phase, effects.union(.detach))
     case .pathArrived, .timePassed:
       return (phase, [])
     }
   }
 
-  private func goOn(_ attempt: Attempt, at now: Duration) -> (Phase, Effects) {
+  private func continueAttempt(_ attempt: Attempt, at now: Duration) -> (Phase, Effects) {
     guard !attempt.isHeldBack else { return (.running(attempt), []) }
     switch attempt.end {
     case nil: return (.running(attempt), .proceed)

@@ -18,7 +18,7 @@ final class TransportAttempt: Attempt {
   private let length: Int64?
   /// The parts of the body on their way to the loop.
   private let buffer = BodyBuffer()
-  private let tell: @Sendable (News) -> Void
+  private let emit: @Sendable (News) -> Void
   private let began: Duration
   private var task: Task<Void, Never>?
   /// A part of the body that was not taken yet.
@@ -36,17 +36,17 @@ final class TransportAttempt: Attempt {
 
   /// - Parameters:
   ///   - length: The length of the response's body, if it is known better than from the head.
-  ///   - tell: Has ``handle(_:)`` called on the loop. It is called in any thread.
+  ///   - emit: Has ``handle(_:)`` called on the loop. It is called in any thread.
   init(
     _ request: HTTPRequest, _ body: HTTPBody?, by transport: any HTTPTransport, length: Int64? = nil,
-    for transfer: any AttemptDelegate, tell: @escaping @Sendable (News) -> Void
+    for transfer: any AttemptDelegate, emit: @escaping @Sendable (News) -> Void
   ) {
     self.request = request
     self.body = body
     self.transport = transport
     self.length = length
     self.transfer = transfer
-    self.tell = tell
+    self.emit = emit
     began = transfer.now
   }
 
@@ -61,23 +61,23 @@ final class TransportAttempt: Attempt {
   }
 
   func start() {
-    buffer.onNews { [tell] in tell(.body) }
+    buffer.onNews { [emit] in emit(.body) }
     let body = body.flatMap { $0.isEmpty ? nil : $0 }
-    task = Task { [request, transport, buffer, tell] in
-      await TransportAttempt.fetch(request, body, transport, buffer, tell)
+    task = Task { [request, transport, buffer, emit] in
+      await TransportAttempt.fetch(request, body, transport, buffer, emit)
     }
   }
 
   private static func fetch(
     _ request: HTTPRequest, _ body: HTTPBody?, _ transport: any HTTPTransport, _ buffer: BodyBuffer,
-    _ tell: @Sendable (News) -> Void
+    _ emit: @Sendable (News) -> Void
   ) async {
     do throws(HTTPError) {
       let answer = try await transport.send(request, body: body)
-      tell(.head(.success(answer.response)))
+      emit(.head(.success(answer.response)))
       buffer.finish(await pass(answer, to: buffer))
     } catch {
-      tell(.head(.failure(error)))
+      emit(.head(.failure(error)))
     }
   }
 

@@ -254,7 +254,7 @@ extension HTTPSessionManager {
   /// The path source of the session. Nil if there is none, or if the session has ended.
   fileprivate func pathSource() async -> (any PathSource)? {
     await withCheckedContinuation { continuation in
-      let answer = OneShot<(any PathSource)?>(otherwise: nil) { continuation.resume(returning: $0) }
+      let answer = Promise<(any PathSource)?>(otherwise: nil) { continuation.resume(returning: $0) }
       engines.forEach { answer.fulfill($0.path) }
     }
   }
@@ -325,8 +325,8 @@ final class EventConnection: Sendable {
     place = session.engines.next()
     session.begin(
       plan, place, isSuspended: true,
-      makeSink: { [buffer] goOn in
-        buffer.onNews(goOn)
+      makeSink: { [buffer] resume in
+        buffer.onNews(resume)
         return buffer
       },
       { [buffer] outcome, end in

@@ -14,21 +14,21 @@ final class NameLookups {
 
   private var machine = LookupMachine()
   private let comeBack: @Sendable (_ number: Int, Answer) -> Void
-  private let tell: ([RequestID], Answer) -> Void
+  private let answered: ([RequestID], Answer) -> Void
   private let loop: EventLoop
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in run(.woke, at: loop.now) }
 
   /// - Parameters:
   ///   - loop: The session's loop.
   ///   - comeBack: Called in the threads. It has to call ``answered(_:_:at:)`` on the loop.
-  ///   - tell: Called with the requests that have waited for a name. It is never called within ``lookUp(_:for:at:)``.
+  ///   - answered: Called with the requests that have waited for a name. It is never called within ``lookUp(_:for:at:)``.
   init(
     on loop: EventLoop, _ comeBack: @escaping @Sendable (_ number: Int, Answer) -> Void,
-    tell: @escaping ([RequestID], Answer) -> Void
+    answered: @escaping ([RequestID], Answer) -> Void
   ) {
     self.loop = loop
     self.comeBack = comeBack
-    self.tell = tell
+    self.answered = answered
   }
 
   func lookUp(_ name: String, for id: RequestID, at now: Duration) { run(.wanted(name, by: id), at: now) }
@@ -46,7 +46,7 @@ final class NameLookups {
     for effect in machine.handle(event, at: now) {
       switch effect {
       case .ask(let name, let number): ask(name, number)
-      case .tell(let ids): if let answer { tell(ids, answer) }
+      case .tell(let ids): if let answer { answered(ids, answer) }
       case .wake(let time): timer.set(at: time)
       }
     }

@@ -19,14 +19,14 @@ final class KernelRoutes {
   /// The kernel's LOOPBACK_IFINDEX, in every network namespace.
   private static let loopback: Int32 = 1
 
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private let routes: RouteQueries
   /// Nil until somebody wants to know of changes.
   private var news: NetlinkSocket?
 
   /// - Throws: The error of the system if netlink is not permitted.
   init() throws(SystemError) {
-    conversation = try NetlinkConversation(.reply, of: .kernel, protocol: NETLINK_ROUTE, waits: false, log: nil)
+    conversation = try NetlinkRequestSocket(.reply, of: .kernel, protocol: NETLINK_ROUTE, waits: false, log: nil)
     routes = RouteQueries(by: conversation) { _ in }
   }
 

@@ -130,7 +130,7 @@ final class BatchCore<Value: Sendable>: Sendable {
     var progress: (@Sendable (HTTPBatchProgress) -> Void)?
     var completion: (@Sendable ([Outcome]) -> Void)?
     /// Fulfilled after the batch's completion, for which `waitUntilInvalidated()` of the session waits.
-    var hold: OneShot<Void>?
+    var hold: Promise<Void>?
   }
 
   private weak let session: HTTPSessionManager?

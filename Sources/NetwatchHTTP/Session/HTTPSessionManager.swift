@@ -168,7 +168,7 @@ public final class HTTPSessionManager: Sendable {
     engines.start(plan, place, nil, isSuspended: isSuspended, onProgress: callbacks.report, makeSink: makeSink) {
       outcome, end in
       // An executor may drop the call.
-      let answer = OneShot { receiver(outcome, end) }
+      let answer = Promise { receiver(outcome, end) }
       callbacks.append { answer.fulfill() }
     }
   }
@@ -488,7 +488,7 @@ extension HTTPSessionManager {
     var tasks: [HTTPTask] = []
     for engine in engines.handles {
       tasks += await withCheckedContinuation { continuation in
-        let answer = OneShot(otherwise: []) { continuation.resume(returning: $0) }
+        let answer = Promise(otherwise: []) { continuation.resume(returning: $0) }
         engine.run { answer.fulfill($0.tasks(kind).map { HTTPTask($0.id, $0.plan, $0.status, engine) }) }
       }
     }

@@ -29,7 +29,7 @@ public struct HTTPStream: Sendable {
 
     let buffer: BodyBuffer
     /// Cancels the request when it is fulfilled, or at the latest when it is released.
-    let lease: OneShot<Void>
+    let lease: Promise<Void>
 
     /// An iterator over the parts of a body.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
@@ -83,8 +83,8 @@ extension HTTPSessionManager {
     let result = await withTaskCancellationHandler {
       begin(
         plan, place,
-        makeSink: { goOn in
-          buffer.onNews(goOn)
+        makeSink: { resume in
+          buffer.onNews(resume)
           return buffer
         },
         { outcome, end in
@@ -103,7 +103,7 @@ extension HTTPSessionManager {
     }
     let head = try result.get()
     return HTTPStream(
-      response: head.response, request: head.request, body: HTTPStream.Body(buffer: buffer, lease: OneShot(cancel)))
+      response: head.response, request: head.request, body: HTTPStream.Body(buffer: buffer, lease: Promise(cancel)))
   }
 }
 

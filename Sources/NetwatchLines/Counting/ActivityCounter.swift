@@ -12,7 +12,7 @@ package final class ActivityCounter {
   package private(set) var activity = EventRecord.Activity()
   private let settings: ActivitySettings
   private let loop: EventLoop
-  private let say: (_ sentence: String) -> Void
+  private let warn: (_ sentence: String) -> Void
   private let changed: (EventRecord.ActivityReason) -> Void
   private var machine = ActivityMachine()
   private var timer: LoopTimer?
@@ -24,22 +24,22 @@ package final class ActivityCounter {
   /// Whether ``watch(_:)`` or ``watchNow()`` was called since ``rest()``.
   private var isWatched = false
 
-  /// Creates a counter. If connections or datagrams cannot be counted, `say` gets a sentence about it. If that is only for want
+  /// Creates a counter. If connections or datagrams cannot be counted, `warn` gets a sentence about it. If that is only for want
   /// of a descriptor or memory, it is tried again.
   ///
   /// - Parameters:
   ///   - settings: What is counted.
-  ///   - say: The closure that gets each sentence for people. Default: to standard error.
+  ///   - warn: The closure that gets each sentence for people. Default: to standard error.
   ///   - path: The closure that returns the current path; nil while it is not known.
   ///   - changed: The closure that is called after each change of ``activity``, with the reason.
   package init(
-    _ settings: ActivitySettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void = StandardError.tell,
+    _ settings: ActivitySettings, on loop: EventLoop, warn: @escaping (_ sentence: String) -> Void = StandardError.warn,
     path: @escaping () -> NetworkPath? = { nil },
     changed: @escaping (EventRecord.ActivityReason) -> Void
   ) {
     self.settings = settings
     self.loop = loop
-    self.say = say
+    self.warn = warn
     self.changed = changed
     timer = LoopTimer(on: loop) { [unowned self] in fire() }
     if settings.counts.contains(.tcp) {
@@ -215,13 +215,13 @@ package final class ActivityCounter {
   /// Reports the excluded programs if this process cannot see which connections are theirs.
   package func warnOfUnseenPrograms() {
     guard let programs = connections?.unseenPrograms, !programs.isEmpty else { return }
-    say(
-      "the TCP connections of \(programs.map(\.harmless).joined(separator: ", ")) count: a user namespace or /proc hides "
+    warn(
+      "the TCP connections of \(programs.map(\.sanitizedForTerminal).joined(separator: ", ")) count: a user namespace or /proc hides "
         + "which connections are theirs; name a port or an address with --activity-ignore instead")
   }
 
   private func warn(_ what: String, _ error: any Error) {
-    say("\(what) not counted, all else works: \(error)")
+    warn("\(what) not counted, all else works: \(error)")
   }
 }
 

@@ -46,7 +46,7 @@ public final class PolledMonitor: @unchecked Sendable {
       wanted.countsRequests = true
       wanted.tellsFirstAtOnce = true
       wanted.configuration.startsProcesses = false
-      wanted.say = { _ in }
+      wanted.warn = { _ in }
       loop = try EventLoop()
       requests = AnnouncedRequests(waking: loop.handle)
       let source = try StatusSource(wanted, on: loop) { [unowned self] in take($0) }

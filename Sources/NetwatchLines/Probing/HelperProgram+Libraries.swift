@@ -13,7 +13,7 @@ extension HelperProgram {
     if let version = Self.neededGlibc(in: list) { throw PlainError(glibcIsOlder(than: version)) }
     let lines = list.split(separator: "\n")
     guard ending == .exited(0) else {
-      let reason = lines.first.map { String($0).harmless } ?? "the loader says nothing"
+      let reason = lines.first.map { String($0).sanitizedForTerminal } ?? "the loader says nothing"
       throw PlainError("\(name) cannot be started: \(reason)")
     }
     // Such a line is `        libcurl.so.4 => not found`.
@@ -32,8 +32,8 @@ extension HelperProgram {
     guard let line = output.split(separator: "\n").first else { return "\(name) cannot run: it says nothing" }
     // The text is already a whole sentence if it begins like those of all netwatch programs.
     let own = "netwatch: "
-    if line.hasPrefix(own) { return String(line.dropFirst(own.count)).harmless }
-    return "\(name) cannot run: \(String(line).harmless)"
+    if line.hasPrefix(own) { return String(line.dropFirst(own.count)).sanitizedForTerminal }
+    return "\(name) cannot run: \(String(line).sanitizedForTerminal)"
   }
 
   /// Returns the reason why the helper could not be started, as a sentence for people.

@@ -14,7 +14,7 @@ package final class ProbeAnnotator {
 
   private let loop: EventLoop
   private let settings: ProbeSettings
-  private let tell: (EventRecord) -> Void
+  private let emit: (EventRecord) -> Void
   private let failed: (PlainError) -> Void
   /// The runner of probes; nil if the helper is missing.
   private var runner: ProbeRunner?
@@ -29,29 +29,29 @@ package final class ProbeAnnotator {
   /// Creates an annotator.
   ///
   /// - Parameters:
-  ///   - say: The closure that gets each sentence for people.
-  ///   - tell: The closure that gets each record with its result.
+  ///   - warn: The closure that gets each sentence for people.
+  ///   - emit: The closure that gets each record with its result.
   ///   - begins: The closure that is called when a probe begins.
   ///   - failed: The closure that is called when no probe can be made, if ``ProbeSettings/isRequired``.
-  /// - Throws: A `PlainError` if probes are required and the helper is missing. If they are not required, `say` gets the
+  /// - Throws: A `PlainError` if probes are required and the helper is missing. If they are not required, `warn` gets the
   ///   sentence, and all results are unknown.
   package init(
-    _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
-    tell: @escaping (EventRecord) -> Void, begins: @escaping () -> Void = {},
+    _ settings: ProbeSettings, on loop: EventLoop, warn: @escaping (_ sentence: String) -> Void,
+    emit: @escaping (EventRecord) -> Void, begins: @escaping () -> Void = {},
     failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     self.settings = settings
     self.loop = loop
-    self.tell = tell
+    self.emit = emit
     self.failed = failed
     holds = settings.holdsFirstLine
     do throws(PlainError) {
       runner = try ProbeRunner(
-        settings, on: loop, say: say, begins: begins, answered: { [unowned self] isNews in addAnswer(isNews) },
+        settings, on: loop, warn: warn, begins: begins, answered: { [unowned self] isNews in addAnswer(isNews) },
         failed: { [unowned self] failure in fail(failure) })
     } catch {
       guard !settings.isRequired else { throw error }
-      say(error.description)
+      warn(error.description)
     }
   }
 
@@ -75,11 +75,11 @@ package final class ProbeAnnotator {
       case .activity, .interfaces, .traffic, .wifi, .quality, .stages: false
       }
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
-    handOn(record)
-    if isPath { tellRunner(of: record.path) }
+    emitWithResult(record)
+    if isPath { informRunner(of: record.path) }
   }
 
-  private func tellRunner(of path: NetworkPath) {
+  private func informRunner(of path: NetworkPath) {
     let isTimed = newPath != nil
     newPath = path
     if isTimed { return }
@@ -115,20 +115,20 @@ package final class ProbeAnnotator {
     record.event = .reachability
     record.path = record.path.with(reason: .internetChanged)
     record.setDateToNow()
-    handOn(record)
+    emitWithResult(record)
   }
 
   private func release() {
     guard let record = heldRecord else { return }
     holds = false
-    handOn(record)
+    emitWithResult(record)
   }
 
-  private func handOn(_ record: EventRecord) {
+  private func emitWithResult(_ record: EventRecord) {
     var record = record
     record.internet = internet
     record.portalURL = if case .portal = internet { runner?.portal } else { nil }
-    tell(record)
+    emit(record)
     last = record
   }
 

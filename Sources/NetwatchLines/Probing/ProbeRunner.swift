@@ -60,34 +60,34 @@ package final class ProbeRunner {
   private let settings: ProbeSettings
   private let program: String
   private let loop: EventLoop
-  private let say: (_ sentence: String) -> Void
+  private let warn: (_ sentence: String) -> Void
   private let begins: () -> Void
   private let answered: (_ isNews: Bool) -> Void
   private let failed: (PlainError) -> Void
   private var machine: ProbeMachine
   private var child: (number: Int, process: pid_t)?
   private var timer: LoopTimer?
-  private var told: Set<String> = []
+  private var messages: Set<String> = []
   private var clockWatch: WallClockWatch?
   private var clockRetry: Retry?
 
   /// Creates a runner that makes no probe yet.
   ///
   /// - Parameters:
-  ///   - say: The closure that gets each sentence for people.
+  ///   - warn: The closure that gets each sentence for people.
   ///   - begins: The closure that is called when a probe begins.
   ///   - answered: The closure that is called when a probe has ended; the result is in ``internet``.
   ///   - failed: The closure that is called when no probe can be made, if ``ProbeSettings/isRequired``.
   /// - Throws: A `PlainError` if the helper is not installed, or the kernel is older than Linux 5.3.
   package init(
-    _ settings: ProbeSettings, on loop: EventLoop, say: @escaping (_ sentence: String) -> Void,
+    _ settings: ProbeSettings, on loop: EventLoop, warn: @escaping (_ sentence: String) -> Void,
     begins: @escaping () -> Void = {}, answered: @escaping (_ isNews: Bool) -> Void,
     failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     guard ChildProcess.canTellEndings else { throw PlainError("--probe needs Linux 5.3 or later") }
     self.settings = settings
     self.loop = loop
-    self.say = say
+    self.warn = warn
     self.begins = begins
     self.answered = answered
     self.failed = failed
@@ -184,6 +184,6 @@ package final class ProbeRunner {
   }
 
   private func tellOnce(_ message: String) {
-    if told.insert(message).inserted { say(message) }
+    if messages.insert(message).inserted { warn(message) }
   }
 }

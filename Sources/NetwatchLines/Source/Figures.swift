@@ -10,13 +10,13 @@ import NetwatchStream
 final class Figures {
   private let countsAll: Bool
   private let tellsQuality: Bool
-  private let emit: (EventRecord.Event, Moment) -> Void
+  private let emit: (EventRecord.Event, EventTimestamp) -> Void
   private var trafficSampler: TrafficSampler?
   private var qualitySampler: QualitySampler?
   private var stageWatch: StageWatch?
   private var traffic: [LinkTraffic] = []
   /// The time of the last sample of traffic here.
-  private var trafficTime: Moment?
+  private var trafficTime: EventTimestamp?
   /// The interval of traffic; zero if it is not wanted.
   private let interval: Duration
   /// The quality as a service has sampled it, and for which path; nil if it is sampled here.
@@ -33,7 +33,7 @@ final class Figures {
   /// - Throws: A `SystemError` if the kernel refuses a socket.
   init(
     _ options: StatusOptions, on loop: EventLoop, addresses: @escaping () -> Set<IPAddress>?,
-    emit: @escaping (EventRecord.Event, Moment) -> Void
+    emit: @escaping (EventRecord.Event, EventTimestamp) -> Void
   ) throws(SystemError) {
     countsAll = options.listsInterfaces
     tellsQuality = options.tellsQuality
@@ -47,7 +47,7 @@ final class Figures {
       trafficSampler?.setIntervals([interval])
     }
     if tellsQuality {
-      qualitySampler = QualitySampler(on: loop, of: options.input, addresses: addresses, warn: options.say) {
+      qualitySampler = QualitySampler(on: loop, of: options.input, addresses: addresses, warn: options.warn) {
         [unowned self] quality, moment in
         if qualityNews.take(quality, at: .nanoseconds(moment.monotonic)) { emit(.quality, moment) }
       }
@@ -81,7 +81,7 @@ final class Figures {
     trafficSampler.count(countsAll ? path.links.map { ($0.index, $0.kernelName) } : [path.carrier].compactMap { $0 })
   }
 
-  private func publish(_ traffic: [LinkTraffic], at moment: Moment) {
+  private func publish(_ traffic: [LinkTraffic], at moment: EventTimestamp) {
     self.traffic = traffic
     emit(.traffic, moment)
   }
@@ -97,7 +97,7 @@ final class Figures {
   // MARK: Stages
 
   /// Notes that links have changed, but not the path.
-  func linksChanged(_ path: NetworkPath, at moment: Moment) { stageWatch?.linksChanged(path, at: moment) }
+  func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) { stageWatch?.linksChanged(path, at: moment) }
 
   /// Probes with another name from now on; nil if the probe needs no address.
   func probe(_ host: HostName?) { stageWatch?.host = host }
@@ -118,7 +118,7 @@ final class Figures {
     if let traffic = record.traffic, path?.interfaceIndex == record.path.interfaceIndex {
       isTrafficServed = true
       trafficSampler?.stop()
-      let now = Moment.now
+      let now = EventTimestamp.now
       // The service samples at the same times as the sampler here. So its first figures may be of a tick that already has its
       // line.
       if let trafficTime, .nanoseconds(now.monotonic - trafficTime.monotonic) < interval / 2 { return }

@@ -30,7 +30,7 @@ package final class LocalStatus {
   private var hasSaidWhatIsMissing = false
   private var hasWarnedOfPrograms = false
   /// The closure that is called when links have changed, but not the path.
-  var linksChanged: (NetworkPath, Moment) -> Void = { _, _ in }
+  var linksChanged: (NetworkPath, EventTimestamp) -> Void = { _, _ in }
 
   /// Creates a status that does not read or count anything yet.
   ///
@@ -50,7 +50,7 @@ package final class LocalStatus {
     wifi = options.configuration.wifi
     if options.activity.counts != .requests || options.countsRequests {
       counter = ActivityCounter(
-        options.activity, on: loop, say: options.say, path: { [unowned self] in sequence.last?.path },
+        options.activity, on: loop, warn: options.warn, path: { [unowned self] in sequence.last?.path },
         changed: { [unowned self] in activityReason = $0 })
       loop.onTurnEnd = { [unowned self] in emitCount() }
     }
@@ -101,7 +101,7 @@ package final class LocalStatus {
   private func reportMissingFeatures() {
     guard options.saysWhatIsMissing, !hasSaidWhatIsMissing else { return }
     hasSaidWhatIsMissing = true
-    for feature in reachability?.missingFeatures ?? [] { options.say(feature.loss) }
+    for feature in reachability?.missingFeatures ?? [] { options.warn(feature.loss) }
   }
 
   /// Stops reading netlink.
@@ -111,7 +111,7 @@ package final class LocalStatus {
     reachability = nil
   }
 
-  private func take(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: Moment) {
+  private func take(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: EventTimestamp) {
     if case .wifi = change {
       guard let record = sequence.repeat(as: .wifi, at: moment, path) else { return }
       return emit(record)
@@ -147,9 +147,9 @@ package final class LocalStatus {
   }
 
   /// Returns how the current verdict has come about. Throws if netlink is not read or fails.
-  package func findings() throws -> PathFindings {
+  package func explain() throws -> PathExplanation {
     guard let reachability else { throw PlainError("netlink is not read") }
-    return try reachability.findings()
+    return try reachability.explain()
   }
 
   /// Returns the ID of the network that carries the path; nil while it is not known.
@@ -223,7 +223,7 @@ package final class LocalStatus {
     if isCounting, let counter { return counter.programs(within: time) }
     var settings = options.activity
     settings.counts = .tcp
-    let namer = programNamer ?? ActivityCounter(settings, on: loop, say: options.say) { _ in }
+    let namer = programNamer ?? ActivityCounter(settings, on: loop, warn: options.warn) { _ in }
     programNamer = namer
     namer.watchNow()
     defer { namer.rest() }

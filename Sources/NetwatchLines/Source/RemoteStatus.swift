@@ -62,7 +62,7 @@ final class RemoteStatus {
   private func hint(_ activity: EventRecord.Activity) {
     guard !hasHinted, let sentence = options.activity.hint(besideService: activity) else { return }
     hasHinted = true
-    options.say(sentence)
+    options.warn(sentence)
   }
 
   /// Returns the labels of the service's requests that this user may see. Waits at most `patience` for the response.

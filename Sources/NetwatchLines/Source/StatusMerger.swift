@@ -66,7 +66,7 @@ struct StatusMerger {
     self.signalChanges = signalChanges
   }
 
-  mutating func handle(_ input: Input, at moment: Moment) -> [Output] {
+  mutating func handle(_ input: Input, at moment: EventTimestamp) -> [Output] {
     switch input {
     case .noService:
       origin = .awaitedHere
@@ -97,7 +97,7 @@ struct StatusMerger {
 
   // MARK: This process
 
-  private mutating func takeLocal(_ record: EventRecord, at moment: Moment) -> [Output] {
+  private mutating func takeLocal(_ record: EventRecord, at moment: EventTimestamp) -> [Output] {
     guard origin == .here || origin == .awaitedHere else { return [] }
     origin = .here
     var record = record
@@ -118,14 +118,14 @@ struct StatusMerger {
     return []
   }
 
-  private mutating func update(_ path: NetworkPath, at moment: Moment) -> [Output] {
+  private mutating func update(_ path: NetworkPath, at moment: EventTimestamp) -> [Output] {
     sequence.repeat(as: .wifi, at: moment, path).map { [.update($0)] } ?? []
   }
 
   // MARK: The service
 
   private mutating func takeService(
-    _ record: EventRecord, isOfThisNetwork: Bool, at moment: Moment
+    _ record: EventRecord, isOfThisNetwork: Bool, at moment: EventTimestamp
   ) -> [Output] {
     let last = sequence.last
     let reason = record.activityReason(after: last?.activity, hasLostService: hasLostService)
@@ -150,7 +150,7 @@ struct StatusMerger {
     // The first record is the response to this client.
     if origin != .service || !isOfThisNetwork || isLate || record.path.reason == .initial { return [] }
     return update(
-      record.path, at: Moment(monotonic: record.monotonicNanoseconds, wall: record.nanosecondsSince1970))
+      record.path, at: EventTimestamp(monotonic: record.monotonicNanoseconds, wall: record.nanosecondsSince1970))
   }
 
   // MARK: Records
@@ -203,7 +203,9 @@ struct RecordSequence {
 
   /// Returns the last record with another event and date, and perhaps another path. It has the number of the last. Nil if there is
   /// none.
-  mutating func `repeat`(as event: EventRecord.Event, at moment: Moment, _ path: NetworkPath? = nil) -> EventRecord? {
+  mutating func `repeat`(as event: EventRecord.Event, at moment: EventTimestamp, _ path: NetworkPath? = nil)
+    -> EventRecord?
+  {
     if let path { last?.path = path }
     guard var record = last else { return nil }
     record.event = event
@@ -213,7 +215,7 @@ struct RecordSequence {
 
   /// Returns the next record about a change of the activity; nil if that is the same as in the last record, or there is none.
   func record(
-    of activity: EventRecord.Activity, because reason: EventRecord.ActivityReason, at moment: Moment
+    of activity: EventRecord.Activity, because reason: EventRecord.ActivityReason, at moment: EventTimestamp
   ) -> EventRecord? {
     guard var record = last, record.activity != activity else { return nil }
     record.event = .activity
@@ -231,7 +233,7 @@ struct RecordSequence {
 extension EventRecord {
   /// Returns a record in which nothing is known yet, while the name of a host is resolved.
   static func unresolved(sequence: UInt64) -> EventRecord {
-    let moment = Moment.now
+    let moment = EventTimestamp.now
     return EventRecord(
       sequence: sequence, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic, event: .initial,
       path: NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: InterfaceTable()))

@@ -39,13 +39,13 @@ package struct StatusOptions {
   /// Whether missing kernel features are reported.
   package var saysWhatIsMissing = false
   /// The closure that gets each sentence for people. Default: to standard error.
-  package var say: (_ sentence: String) -> Void = StandardError.tell
+  package var warn: (_ sentence: String) -> Void = StandardError.warn
   /// The files of rules that count; nil for none.
   package var rules: RuleFiles?
   /// Makes the settings of the probe that a rule asks for. Nil if rules do not decide about probes.
   package var probeByRule: ((_ url: String) -> ProbeSettings)?
   /// The source of netlink data, and whether it is recorded.
-  package var input = NetlinkInput.kernel
+  package var input = KernelInterface.kernel
   /// The trace that is replayed instead of following the kernel; ``input`` has to be from it. Nil, the default, follows the
   /// kernel.
   package var player: TracePlayer?
@@ -62,7 +62,7 @@ package struct StatusOptions {
     try OptionParser.read(libraryOptions: words, WatchOptions.options, into: &watch)
     configuration = watch.configuration
     listsInterfaces = watch.listsInterfaces
-    if watch.usesRuleFiles { rules = RuleFiles(for: .user, say: { _ in }) }
+    if watch.usesRuleFiles { rules = RuleFiles(for: .user, warn: { _ in }) }
     activity = try watch.activity(dashes: "")
     service = !watch.usesService ? .nothing : watch.judgesAsUsual ? .everything : .activity
   }

@@ -143,7 +143,7 @@ package final class StatusSource {
   }
 
   /// Passes on the last record again, with the current figures.
-  private func emitFigures(_ event: EventRecord.Event, at moment: Moment) {
+  private func emitFigures(_ event: EventRecord.Event, at moment: EventTimestamp) {
     guard !isFinished, let record = merger.sequence.repeat(as: event, at: moment) else { return }
     emitWithFigures(record)
   }
@@ -212,8 +212,8 @@ package final class StatusSource {
 
   private func makeProbes(_ settings: ProbeSettings) throws -> ProbeAnnotator {
     try ProbeAnnotator(
-      settings, on: loop, say: options.say,
-      tell: { [unowned self] record in
+      settings, on: loop, warn: options.warn,
+      emit: { [unowned self] record in
         var record = record
         // A service has its own numbers, and records of this source are between them.
         record.sequence = merger.sequence.nextNumber
@@ -234,7 +234,7 @@ package final class StatusSource {
         return try makeProbes(settings)
       }
     } catch {
-      options.say("\(error)")
+      options.warn("\(error)")
       probes = nil
     }
     guard var record = held ?? merger.sequence.repeat(as: .reachability, at: .now) else { return }
@@ -256,9 +256,9 @@ package final class StatusSource {
   }
 
   /// Returns how the current verdict has come about. Throws if netlink is not read or fails.
-  package func findings() throws -> PathFindings {
+  package func explain() throws -> PathExplanation {
     guard let local else { throw PlainError("netlink is not read") }
-    return try local.findings()
+    return try local.explain()
   }
 
   /// Returns the ID of the network that carries the last path from netlink; nil while it is not known.

@@ -16,7 +16,7 @@ final class StageWatch {
   private static let patience = Duration.seconds(4)
 
   private let loop: EventLoop
-  private let tell: (Moment) -> Void
+  private let emit: (EventTimestamp) -> Void
   private let gateways: GatewayWatch
   private var machine: StageMachine
   /// The name whose address a probe needs; nil if it needs none.
@@ -48,19 +48,19 @@ final class StageWatch {
   ///   - includes: Decides by name over which links traffic may leave; nil for all.
   ///   - nudges: Whether datagrams are sent to a gateway that nothing proves to be alive.
   ///   - tellsEach: Whether each change of a stage is reported, not only a change of the first failing one.
-  ///   - tell: The closure that is called for each change, with its time.
+  ///   - emit: The closure that is called for each change, with its time.
   /// - Throws: A `SystemError` if the kernel refuses a socket.
   init(
     on loop: EventLoop, probing host: HostName?, includes: (@Sendable (_ name: String) -> Bool)?, nudges: Bool,
     tellsEach: Bool,
-    tell: @escaping (Moment) -> Void
+    emit: @escaping (EventTimestamp) -> Void
   ) throws(SystemError) {
     self.loop = loop
     self.host = host
     machine = StageMachine(includes: includes)
     self.nudges = nudges
     self.tellsEach = tellsEach
-    self.tell = tell
+    self.emit = emit
     gateways = try GatewayWatch(on: loop)
     gateways.heard = { [unowned self] neighbour, state in _ = machine.handle(.neighbour(neighbour, state)) }
     gateways.turnEnded = { [unowned self] moment in
@@ -92,7 +92,7 @@ final class StageWatch {
 
   // MARK: What is known
 
-  /// Watches this path from now on. The caller reports the stages, so `tell` is not called.
+  /// Watches this path from now on. The caller reports the stages, so `emit` is not called.
   ///
   /// - Parameter internet: The result of a probe; nil if there is none.
   func follow(_ path: NetworkPath, _ internet: InternetAccess?) {
@@ -115,16 +115,16 @@ final class StageWatch {
   }
 
   /// Notes that the links have changed, but not the path.
-  func linksChanged(_ path: NetworkPath, at moment: Moment) {
+  func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) {
     guard let former = self.path, path.verdict == former.verdict, !path.isReachable else { return }
     self.path = path
     handle(.path(path, gateways: []), at: moment)
   }
 
-  private func handle(_ event: StageMachine.Event, at moment: Moment) {
+  private func handle(_ event: StageMachine.Event, at moment: EventTimestamp) {
     let before = tellsEach ? machine.stages : nil
     let isNews = machine.handle(event)
-    if isNews || before.map({ $0 != machine.stages }) ?? false { tell(moment) }
+    if isNews || before.map({ $0 != machine.stages }) ?? false { emit(moment) }
   }
 
   // MARK: Name servers

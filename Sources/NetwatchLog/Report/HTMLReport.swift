@@ -237,7 +237,7 @@ package struct HTMLReport {
       case ">": result += "&gt;"
       case "\"": result += "&quot;"
       case "'": result += "&#39;"
-      default: result.unicodeScalars.append(scalar.steersText ? "?" : scalar)
+      default: result.unicodeScalars.append(scalar.isUnsafeInTerminal ? "?" : scalar)
       }
     }
     return result

@@ -100,7 +100,7 @@ package final class LogRecords {
   /// makes them text.
   private func row(_ cells: [String]) -> String {
     cells.map { cell in
-      let cell = cell.harmless
+      let cell = cell.sanitizedForTerminal
       let isFormula = cell.unicodeScalars.first { $0 != " " }.map(Self.formulaMarks.contains) ?? false
       let text = isFormula ? "'" + cell : cell
       let needsQuotes = text.utf8.contains { $0 == 0x2c || $0 == 0x22 }

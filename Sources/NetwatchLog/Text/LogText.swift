@@ -32,11 +32,12 @@ package final class LogText {
   private func words(_ state: LogState) -> String {
     let details = [
       state.ssid.map { quoted($0.text) }, state.isExpensive ? "expensive" : nil,
-      state.vpn.isEmpty ? nil : "through \(state.vpn.harmless)",
+      state.vpn.isEmpty ? nil : "through \(state.vpn.sanitizedForTerminal)",
       // Nothing has changed; it is the first thing that was seen.
-      state.reason == ReachabilityReason.initial.rawValue ? "watching began" : state.reason.words.harmless,
+      state.reason == ReachabilityReason.initial.rawValue ? "watching began" : state.reason.words.sanitizedForTerminal,
     ].compactMap { $0 }
-    return "\(mark(state.status)) \(padded(Self.word(state), 13))  \(padded(state.interface.harmless, 12))  "
+    return
+      "\(mark(state.status)) \(padded(Self.word(state), 13))  \(padded(state.interface.sanitizedForTerminal, 12))  "
       + details.joined(separator: ", ")
   }
 
@@ -44,7 +45,7 @@ package final class LogText {
   package func line(_ outage: Outage) -> String {
     let path = outage.lost?.networkName.map { quoted($0) }
     let unseen = outage.isBeginningSeen ? nil : "beginning not seen"
-    let details = [path, outage.reason.words.harmless, unseen].compactMap { $0 }.joined(separator: ", ")
+    let details = [path, outage.reason.words.sanitizedForTerminal, unseen].compactMap { $0 }.joined(separator: ", ")
     return "\(date(outage.began))  \(mark(.notReachable)) \(outage.lengthWords)  \(details)"
   }
 
@@ -72,7 +73,9 @@ package final class LogText {
     }
   }
 
-  private func quoted(_ text: String) -> String { isUnicode ? "“\(text.harmless)”" : "\"\(text.harmless)\"" }
+  private func quoted(_ text: String) -> String {
+    isUnicode ? "“\(text.sanitizedForTerminal)”" : "\"\(text.sanitizedForTerminal)\""
+  }
 
   private func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(width - text.count, 0))

@@ -48,7 +48,7 @@ enum ConnectionDecoder {
   /// Returns a log that prints each message of a socket, if the environment asks for it.
   static func log(_ source: String) -> NetlinkDebugLog? { NetlinkDebugLog(source) { "\(message($0, $1))" } }
 
-  static func message(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Message {
+  static func message(_ frame: NetlinkMessage, _ bytes: RawSpan) -> Message {
     // The entries of a list have the type of the request, which is the older one. Messages to a group have the newer one.
     let isEnd = CInt(frame.type) == SOCK_DIAG_BY_FAMILY
     guard isEnd || CInt(frame.type) == TCPDIAG_GETSOCK, frame.payload.count >= messageLength else { return .ignored }
@@ -70,7 +70,7 @@ enum ConnectionDecoder {
   }
 
   /// Decodes a UDP socket. Nil if the message is not about one.
-  static func datagramSocket(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Connection? {
+  static func datagramSocket(_ frame: NetlinkMessage, _ bytes: RawSpan) -> Connection? {
     guard CInt(frame.type) == SOCK_DIAG_BY_FAMILY, frame.payload.count >= messageLength else { return nil }
     return connection(bytes, frame.payload.lowerBound, .open)
   }

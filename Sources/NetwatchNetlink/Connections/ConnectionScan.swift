@@ -8,7 +8,7 @@ import NetwatchEventLoop
 ///
 /// The kernel lists about eighty connections at each read. So a scan does not block the other work of the loop.
 final class ConnectionScan {
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private var request: NetlinkRequest
   /// The ports on which programs listen, in this scan and in the one before. The kernel lists listeners first, but new ones may
   /// start during a scan.
@@ -16,7 +16,7 @@ final class ConnectionScan {
   private var knownListeners = PortSet()
 
   init() throws(SystemError) {
-    conversation = try NetlinkConversation(
+    conversation = try NetlinkRequestSocket(
       .reply, of: .kernel, protocol: NETLINK_SOCK_DIAG, waits: false, log: ConnectionDecoder.log("tcp"))
     request = try .connections()
   }
@@ -51,7 +51,7 @@ final class ConnectionScan {
   /// Reads what is available, at most one part of the list.
   ///
   /// - Parameter body: The closure that gets each connection that leaves this machine.
-  func read(_ body: (ConnectionDecoder.Connection) -> Void) throws(SystemError) -> NetlinkConversation.Reply {
+  func read(_ body: (ConnectionDecoder.Connection) -> Void) throws(SystemError) -> NetlinkRequestSocket.Reply {
     let reply = try conversation.receive { frame, bytes in
       switch ConnectionDecoder.message(frame, bytes) {
       case .connection(var connection):

@@ -25,7 +25,7 @@ package final class DatagramCounter {
   private let failed: (any Error) -> Void
   private let exclusions: [ConnectionExclusion]
   private let ignoredPrograms: Set<String>
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private var requests: [NetlinkRequest]
   private let counters: LinkCounters
   private let owners = SocketOwners()
@@ -52,7 +52,7 @@ package final class DatagramCounter {
     self.failed = failed
     self.exclusions = exclusions
     ignoredPrograms = ConnectionExclusion.programs(exclusions)
-    conversation = try NetlinkConversation(
+    conversation = try NetlinkRequestSocket(
       .reply, of: .kernel, protocol: NETLINK_SOCK_DIAG,
       log: NetlinkDebugLog("udp") { "\(ConnectionDecoder.datagramSocket($0, $1) as Any)" })
     requests = [try .connectedDatagramSockets(AF_INET), try .connectedDatagramSockets(AF_INET6)]

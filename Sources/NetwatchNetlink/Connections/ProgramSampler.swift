@@ -56,9 +56,9 @@ package final class ProgramSampler {
   /// Looks at every connection, and returns the figures since the first look.
   ///
   /// - Parameter link: The link that carries the traffic; nil if there is none.
-  package func look(at link: (index: Int32, name: InterfaceName)?) throws(SystemError) -> ProgramFigures {
+  package func sample(over link: (index: Int32, name: InterfaceName)?) throws(SystemError) -> ProgramFigures {
     timing?.begin()
-    let began = Moment.now(for: .sampling)
+    let began = EventTimestamp.now(for: .sampling)
     try lookAtConnections()
     // The last bytes of connections that have ended meanwhile are known now.
     _ = try readEnds()

@@ -9,11 +9,11 @@ package final class QualitySampler {
   /// The figures of the last sample; nil if they are not known.
   package private(set) var figures: LinkQuality?
   private let loop: EventLoop
-  private let input: NetlinkInput
+  private let input: KernelInterface
   private let list: (Set<IPAddress>) throws(SystemError) -> [ConnectionFacts]?
   private let addresses: () -> Set<IPAddress>?
   private let warn: (_ sentence: String) -> Void
-  private let emit: (LinkQuality, Moment) -> Void
+  private let emit: (LinkQuality, EventTimestamp) -> Void
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in sample() }
   private var meter = QualityMeter()
   /// The verdict of the path whose link was sampled last; nil before the first sample.
@@ -35,10 +35,10 @@ package final class QualitySampler {
   ///   - warn: The closure that gets a sentence for people if connections cannot be listed.
   ///   - emit: The closure that gets the figures of each sample after the first.
   package init(
-    on loop: EventLoop, of input: NetlinkInput = .kernel,
+    on loop: EventLoop, of input: KernelInterface = .kernel,
     listing list: ((Set<IPAddress>) throws(SystemError) -> [ConnectionFacts]?)? = nil,
     addresses: @escaping () -> Set<IPAddress>?, warn: @escaping (_ sentence: String) -> Void,
-    emit: @escaping (LinkQuality, Moment) -> Void
+    emit: @escaping (LinkQuality, EventTimestamp) -> Void
   ) {
     self.loop = loop
     self.input = input
@@ -88,7 +88,7 @@ package final class QualitySampler {
   }
 
   /// Takes a sample and returns its time. Nil if no link carries the path.
-  private func takeSample(from addresses: Set<IPAddress>) -> Moment? {
+  private func takeSample(from addresses: Set<IPAddress>) -> EventTimestamp? {
     guard let link = verdict?.carrier else { return nil }
     lastTime = loop.now
     let moment = input.moment(.quality)

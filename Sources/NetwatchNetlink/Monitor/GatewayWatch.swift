@@ -9,7 +9,7 @@ import NetwatchEventLoop
 /// The watch belongs to the thread of its loop. It has its own sockets, so it costs nothing if it is not used.
 package final class GatewayWatch {
   private let loop: EventLoop
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private let routes: RouteQueries
   private let events: NetlinkSocket
   private var registration: EventLoop.Registration?
@@ -20,12 +20,12 @@ package final class GatewayWatch {
   /// The closure that gets each state that the kernel reports of a router.
   package var heard: (Neighbour, NeighbourState) -> Void = { _, _ in }
   /// The closure that is called when everything available has been read, with the time of that.
-  package var turnEnded: (Moment) -> Void = { _ in }
+  package var turnEnded: (EventTimestamp) -> Void = { _ in }
 
   /// Opens the sockets. Throws a `SystemError` if the kernel refuses them.
   package init(on loop: EventLoop) throws(SystemError) {
     self.loop = loop
-    conversation = try NetlinkConversation(
+    conversation = try NetlinkRequestSocket(
       .reply, of: .kernel, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("neighbours", as: .answer))
     routes = RouteQueries(by: conversation)
     events = try NetlinkSocket(.event, of: .kernel, log: NetlinkDecoder.log("neighbour", as: .notification))
@@ -97,7 +97,7 @@ package final class GatewayWatch {
   // MARK: Neighbours
 
   private func readEvents() {
-    let moment = Moment.now
+    let moment = EventTimestamp.now
     do throws(SystemError) {
       var isDoubtful = false
       while try events.readFrames({ frame, bytes in
@@ -112,7 +112,7 @@ package final class GatewayWatch {
     turnEnded(moment)
   }
 
-  @discardableResult private func hear(_ frame: NetlinkFrame, _ bytes: RawSpan) -> NeighbourState? {
+  @discardableResult private func hear(_ frame: NetlinkMessage, _ bytes: RawSpan) -> NeighbourState? {
     guard [RTM_NEWNEIGH, RTM_DELNEIGH].contains(Int(frame.type)),
       let (neighbour, state) = NetlinkDecoder.neighbourState(bytes, frame.payload), watched.contains(neighbour)
     else { return nil }

@@ -13,13 +13,13 @@ final class LeaseWatch {
   }
 
   private let loop: EventLoop
-  private let input: NetlinkInput
+  private let input: KernelInterface
   private var radios: [Int32: Radio] = [:]
   private var watch: PathWatch?
   /// The closure that is called when a file has changed, so that ``readAgain(_:)`` should be called.
   var hasChanged: () -> Void = {}
 
-  init(on loop: EventLoop, of input: NetlinkInput) {
+  init(on loop: EventLoop, of input: KernelInterface) {
     self.loop = loop
     self.input = input
   }

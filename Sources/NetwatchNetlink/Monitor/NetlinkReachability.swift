@@ -9,7 +9,7 @@ import NetwatchResolver
 /// It belongs to the thread of its source's loop.
 package final class NetlinkReachability {
   /// The type of the closure that gets each path, its change and its time.
-  package typealias Publish = (NetworkPath, ReachabilityMachine.Change, Moment) -> Void
+  package typealias Publish = (NetworkPath, ReachabilityMachine.Change, EventTimestamp) -> Void
 
   /// The time to keep trying if dumps fail at the start.
   private static let startPatience = Duration.seconds(5)
@@ -58,12 +58,12 @@ package final class NetlinkReachability {
     failed = fail
     machine = ReachabilityMachine(
       configuration: configuration, rules: rules, namespaces: source.input.namespaces(), user: geteuid(),
-      vrf: OwnNamespaces.vrf)
+      vrf: IsolatedNamespaces.vrf)
     routes = RouteQueries(by: source.conversation, pause: source.input.pause)
     target = configuration.target
     wifi = WiFiWatch(on: source.loop, of: source.input, configuration.wifi, read: source.connection(of:hasFrequency:))
     wifi.isDue = { [unowned self] in sampleSignal() }
-    wifi.tell = { [unowned self] connection, reason in
+    wifi.emit = { [unowned self] connection, reason in
       publish(machine.path.with(self.reported(connection), reason: reason), .wifi, source.moment)
     }
   }
@@ -123,16 +123,16 @@ package final class NetlinkReachability {
   }
 
   /// Returns how the current verdict came about. It asks the kernel for the rules, which a verdict needs only beneath a tunnel.
-  package func findings() throws(SystemError) -> PathFindings {
+  package func explain() throws(SystemError) -> PathExplanation {
     var rules: [AddressFamily: [RoutingRule]] = [:]
     for family in AddressFamily.allCases {
       if case .rules(let found) = try routes.ask(.rules(family)) { rules[family] = found }
     }
     let resolution = host.map { host in
-      PathFindings.Resolution(
+      PathExplanation.Resolution(
         addresses: host.addresses, problem: host.failure?.description, isDefinite: host.isKnown)
     }
-    return PathFindings(
+    return PathExplanation(
       of: target, machine.evaluator, machine.answers, machine.destinations, rules, resolution: resolution)
   }
 
@@ -202,7 +202,7 @@ package final class NetlinkReachability {
         source.watchRoutes()
       case .timer(let timer, let deadline): set(timer, at: deadline)
       case .resolve: host?.pathChanged()
-      case .publish(let path, let change): tell(path, change)
+      case .publish(let path, let change): publishPath(path, change)
       }
     } catch {
       refusal = error
@@ -210,7 +210,7 @@ package final class NetlinkReachability {
     }
   }
 
-  private func tell(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
+  private func publishPath(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
     guard !source.input.isLost() else { return }
     let association = association(of: path.verdict)
     let connection = association.flatMap { wifi.connection(of: $0.radio) }

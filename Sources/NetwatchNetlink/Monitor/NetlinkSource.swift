@@ -19,16 +19,16 @@ package final class NetlinkSource {
   private static let suspendThreshold = Duration.milliseconds(100)
 
   /// The time of the turn under way, just before its first message was read.
-  private(set) var moment = Moment.now
+  private(set) var moment = EventTimestamp.now
   private let events: NetlinkSocket
   private var watchers: [NetlinkReachability] = []
-  let input: NetlinkInput
+  let input: KernelInterface
   let loop: EventLoop
   /// The socket for requests to rtnetlink.
-  let conversation: NetlinkConversation
+  let conversation: NetlinkRequestSocket
   let links: LinkQueries
   private var devices: KnownDevices
-  private let radios: Radios
+  private let wireless: WirelessMonitor
   private let leases: LeaseWatch
   private var registration: EventLoop.Registration?
   private var wallClock: WallClockWatch?
@@ -44,15 +44,15 @@ package final class NetlinkSource {
   ///   - receiveBuffer: The size of the receive buffer in bytes. Default: 1 MiB. Small ones are for tests of overruns.
   /// - Throws: A `SystemError` if the kernel refuses the sockets.
   package init(
-    on loop: EventLoop, input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
+    on loop: EventLoop, input: KernelInterface = .kernel, receiveBuffer: Int? = nil
   ) throws(SystemError) {
     self.loop = loop
     self.input = input
     devices = KnownDevices(read: input.traits)
-    conversation = try NetlinkConversation(
+    conversation = try NetlinkRequestSocket(
       .reply, of: input.transport, protocol: NETLINK_ROUTE, log: NetlinkDecoder.log("reply", as: .answer))
     links = try LinkQueries(by: conversation)
-    radios = Radios(on: loop, of: input)
+    wireless = WirelessMonitor(on: loop, of: input)
     leases = LeaseWatch(on: loop, of: input)
     events = try NetlinkSocket(.event, of: input.transport, log: NetlinkDecoder.log("event", as: .notification))
     try events.makeNonBlocking()
@@ -62,7 +62,7 @@ package final class NetlinkSource {
     joinIfPossible(RTNLGRP_NEXTHOP, else: .nextHopEvents)
     for group in Self.groups { try events.join(group) }
     if !conversation.isStrict { missingFeatures.insert(.strictChecking) }
-    radios.isReadable = { [unowned self] in readRadios() }
+    wireless.isReadable = { [unowned self] in readRadios() }
     leases.hasChanged = { [unowned self] in readLeases() }
   }
 
@@ -92,14 +92,14 @@ package final class NetlinkSource {
     if let registration { loop.remove(registration) }
     registration = nil
     wallClock = nil
-    radios.stop()
+    wireless.stop()
     leases.stop()
   }
 
   /// Whether there is no watcher.
   var isIdle: Bool { watchers.isEmpty }
 
-  func touchMoment(because cause: NetlinkInput.Cause) { moment = input.moment(cause) }
+  func touchMoment(because cause: KernelInterface.WakeReason) { moment = input.moment(cause) }
 
   /// Sets the filter to pass the routes that the watchers need, and no others.
   func watchRoutes() {
@@ -150,28 +150,28 @@ package final class NetlinkSource {
     } catch {
       return fail(error)
     }
-    tell(.drained)
+    notifyWatchers(.drained)
   }
 
   /// Reads the messages of nl80211.
   func readRadios() {
     touchMoment(because: .turn(.wirelessEvent))
-    let joined = radios.read { tell(.fact(.wireless(index: $0, $1))) }
-    tell(.drained)
+    let joined = wireless.read { notifyWatchers(.fact(.wireless(index: $0, $1))) }
+    notifyWatchers(.drained)
     for watcher in watchers { watcher.wifi.hear(of: joined, at: moment) }
   }
 
   /// Reads the leases that DHCP clients have written.
   func readLeases() {
     touchMoment(because: .leases)
-    leases.readAgain { tell(.fact(.lease(index: $0, isMetered: $1))) }
-    tell(.drained)
+    leases.readAgain { notifyWatchers(.fact(.lease(index: $0, isMetered: $1))) }
+    notifyWatchers(.drained)
   }
 
-  private func receive(_ frame: NetlinkFrame, _ bytes: RawSpan) {
-    if frame.kind == .overrun { return tell(.overrun) }
+  private func receive(_ frame: NetlinkMessage, _ bytes: RawSpan) {
+    if frame.kind == .overrun { return notifyWatchers(.overrun) }
     if case .event(let event) = NetlinkDecoder.message(frame, bytes, as: .notification) {
-      identify(event) { tell(.fact($0)) }
+      identify(event) { notifyWatchers(.fact($0)) }
     }
   }
 
@@ -181,13 +181,13 @@ package final class NetlinkSource {
     case .link(var fact):
       devices.identify(&fact)
       body(.link(fact))
-      if let link = radios.link(of: fact) {
+      if let link = wireless.link(of: fact) {
         body(.wireless(index: fact.index, link))
         if link.isStation, let name = fact.name { leases.add(fact.index, name) }
       }
     case .linkRemoved(let index):
       devices.forget(index)
-      radios.forget(index)
+      wireless.forget(index)
       leases.forget(index)
       body(event)
     case .address(let index, let address):
@@ -201,7 +201,7 @@ package final class NetlinkSource {
     }
   }
 
-  private func tell(_ input: ReachabilityMachine.Input) {
+  private func notifyWatchers(_ input: ReachabilityMachine.Input) {
     // A watcher may leave while another one is told.
     for watcher in watchers where watchers.contains(where: { $0 === watcher }) { watcher.dispatch(input) }
   }
@@ -213,12 +213,12 @@ package final class NetlinkSource {
 
   /// The features that the kernel lacks, in the order in which they are reported.
   package var missing: [KernelFeature] {
-    KernelFeature.allCases.filter { missingFeatures.contains($0) || $0 == .wireless && radios.isRefused }
+    KernelFeature.allCases.filter { missingFeatures.contains($0) || $0 == .wireless && wireless.isRefused }
   }
 
   /// Returns the current connection of a radio to its access point.
   func connection(of radio: Int32, hasFrequency: Bool) -> WiFiConnection? {
-    radios.connection(of: radio, hasFrequency: hasFrequency)
+    wireless.connection(of: radio, hasFrequency: hasFrequency)
   }
 
   // MARK: Suspend
@@ -233,7 +233,7 @@ package final class NetlinkSource {
 
   func resume() {
     touchMoment(because: .resumed)
-    tell(.resumed)
+    notifyWatchers(.resumed)
     readEvents()
   }
 
@@ -260,7 +260,7 @@ struct KnownDevices {
 
   /// Adds the traits of a device. Software links report their kind themselves. A partial message, such as a wireless event, has
   /// a name but no address to compare; then the known traits stay.
-  mutating func identify(_ fact: inout LinkFact) {
+  mutating func identify(_ fact: inout LinkUpdate) {
     guard fact.isComplete, let name = fact.name, fact.kind == nil, fact.flags & Interface.loopbackFlag == 0 else {
       return
     }

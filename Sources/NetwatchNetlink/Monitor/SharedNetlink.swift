@@ -5,11 +5,11 @@ import NetwatchEventLoop
 /// A thread with netlink, for one or several monitors.
 final class SharedNetlink: Sendable {
   private let handle: LoopHandle
-  private let source: LoopConfined<NetlinkSource>
+  private let source: LoopBound<NetlinkSource>
 
   private init(_ source: NetlinkSource) {
     handle = source.loop.handle
-    self.source = LoopConfined(source, on: source.loop)
+    self.source = LoopBound(source, on: source.loop)
   }
 
   static func start() throws -> SharedNetlink {
@@ -52,14 +52,14 @@ final class SharedNetlink: Sendable {
     }
   }
 
-  private typealias Started = (MonitorFeed, LoopConfined<NetlinkReachability>)
+  private typealias Started = (MonitorFeed, LoopBound<NetlinkReachability>)
 
   private static func watch(
-    _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: OneShot<Result<Started, any Error>>
+    _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: Promise<Result<Started, any Error>>
   ) throws {
     let publisher = FeedPublisher(configuration)
     var files: RuleFiles?
-    if case .followed(let report) = configuration.machineRules { files = RuleFiles(for: .user, say: report) }
+    if case .followed(let report) = configuration.machineRules { files = RuleFiles(for: .user, warn: report) }
     let reachability = try NetlinkReachability(
       on: source, configuration: configuration, rules: files?.rules ?? NetworkRules(),
       publish: { path, change, _ in publisher.publish(path, change) },
@@ -69,7 +69,7 @@ final class SharedNetlink: Sendable {
       })
     publisher.statistics = { [unowned reachability] in reachability.statistics }
     publisher.isReady = { [unowned reachability, unowned source] feed in
-      answer.fulfill(.success((feed, LoopConfined(reachability, on: source.loop))))
+      answer.fulfill(.success((feed, LoopBound(reachability, on: source.loop))))
     }
     try reachability.start()
     if let files { reachability.follow(files) }
@@ -82,7 +82,7 @@ private final class TrafficReader: Sendable {
   private let interval: Duration
   private let continuation: AsyncStream<LinkTraffic>.Continuation
   /// The sampler, which belongs to the loop. Nil before the first path and after the end.
-  private let sampler = Lock<LoopConfined<TrafficSampler>?>(nil)
+  private let sampler = Lock<LoopBound<TrafficSampler>?>(nil)
 
   init(_ handle: LoopHandle, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation) {
     self.handle = handle
@@ -105,7 +105,7 @@ private final class TrafficReader: Sendable {
       if let traffic = figures.first { continuation.yield(traffic) }
     }
     made?.setIntervals([interval])
-    sampler.withLock { $0 = made.map { LoopConfined($0, on: loop) } }
+    sampler.withLock { $0 = made.map { LoopBound($0, on: loop) } }
     return made
   }
 

@@ -31,9 +31,9 @@ package final class TrafficSampler {
   }
 
   private let loop: EventLoop
-  private let input: NetlinkInput
-  private let read: (Link, Moment) -> TrafficMeter.Sample?
-  private let emit: (_ interval: Duration, [LinkTraffic], Moment) -> Void
+  private let input: KernelInterface
+  private let read: (Link, EventTimestamp) -> TrafficMeter.Sample?
+  private let emit: (_ interval: Duration, [LinkTraffic], EventTimestamp) -> Void
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in tick() }
   private var links: [Link] = []
   private var measurements: [Duration: Measurement] = [:]
@@ -48,9 +48,9 @@ package final class TrafficSampler {
   ///   - read: The closure that reads the counters of a link; nil if the link does not exist.
   ///   - emit: The closure that gets the figures of all links, once in each interval.
   package init(
-    on loop: EventLoop, of input: NetlinkInput = .kernel,
-    reading read: @escaping (_ link: Link, Moment) -> TrafficMeter.Sample?,
-    emit: @escaping (_ interval: Duration, [LinkTraffic], Moment) -> Void
+    on loop: EventLoop, of input: KernelInterface = .kernel,
+    reading read: @escaping (_ link: Link, EventTimestamp) -> TrafficMeter.Sample?,
+    emit: @escaping (_ interval: Duration, [LinkTraffic], EventTimestamp) -> Void
   ) {
     self.loop = loop
     self.input = input
@@ -62,8 +62,8 @@ package final class TrafficSampler {
   ///
   /// - Throws: A `SystemError` if the socket cannot be opened.
   package convenience init(
-    on loop: EventLoop, of input: NetlinkInput = .kernel,
-    emit: @escaping (_ interval: Duration, [LinkTraffic], Moment) -> Void
+    on loop: EventLoop, of input: KernelInterface = .kernel,
+    emit: @escaping (_ interval: Duration, [LinkTraffic], EventTimestamp) -> Void
   ) throws(SystemError) {
     let counters = try LinkCounters(of: input)
     self.init(on: loop, of: input, reading: { counters.sample($0.index, $0.name, at: $1) }, emit: emit)
@@ -126,7 +126,7 @@ package final class TrafficSampler {
     setTimer()
   }
 
-  private func takeSamples(at moment: Moment) -> [TrafficMeter.Sample] {
+  private func takeSamples(at moment: EventTimestamp) -> [TrafficMeter.Sample] {
     // The loss of a link is reported by a path.
     let samples = links.compactMap { read($0, moment) }
     newest = (samples, loop.now)

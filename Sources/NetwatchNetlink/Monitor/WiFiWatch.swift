@@ -10,7 +10,7 @@ final class WiFiWatch {
   private static let interval = Duration.seconds(5)
 
   private let loop: EventLoop
-  private let input: NetlinkInput
+  private let input: KernelInterface
   private let read: (_ radio: Int32, _ hasFrequency: Bool) -> WiFiConnection?
   private var machine = WiFiMachine()
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in isDue() }
@@ -24,7 +24,7 @@ final class WiFiWatch {
     }
   }
   /// The closure that gets the values to publish, and the reason.
-  var tell: (WiFiConnection, ReachabilityReason) -> Void = { _, _ in }
+  var emit: (WiFiConnection, ReachabilityReason) -> Void = { _, _ in }
 
   /// The closure that is called when it is time for ``sample(at:)``.
   var isDue: () -> Void = {}
@@ -36,7 +36,7 @@ final class WiFiWatch {
   ///   - reporting: The values that were asked for.
   ///   - read: The closure that asks the driver.
   init(
-    on loop: EventLoop, of input: NetlinkInput, _ reporting: WiFiReporting,
+    on loop: EventLoop, of input: KernelInterface, _ reporting: WiFiReporting,
     read: @escaping (_ radio: Int32, _ hasFrequency: Bool) -> WiFiConnection?
   ) {
     self.loop = loop
@@ -51,15 +51,15 @@ final class WiFiWatch {
     read(radio, reporting.includesDetails)
   }
 
-  func handle(_ event: WiFiMachine.Event, at moment: Moment) {
+  func handle(_ event: WiFiMachine.Event, at moment: EventTimestamp) {
     guard reporting.isWanted else { return }
     if case .published(let association, _) = event { radio = association?.radio }
-    for news in machine.handle(event, at: .nanoseconds(moment.monotonic)) { tell(news.connection, news.reason) }
+    for news in machine.handle(event, at: .nanoseconds(moment.monotonic)) { emit(news.connection, news.reason) }
     if machine.isSampling { setTimer() } else { timer.stop() }
   }
 
   /// Handles what nl80211 has reported, in order; nil if messages may be missing.
-  func hear(of joined: [(WiFiMachine.Association, accessPoint: UInt64)]?, at moment: Moment) {
+  func hear(of joined: [(WiFiMachine.Association, accessPoint: UInt64)]?, at moment: EventTimestamp) {
     guard reporting.isWanted else { return }
     guard let joined else {
       handle(.associationsLost, at: moment)
@@ -71,7 +71,7 @@ final class WiFiWatch {
   }
 
   /// Asks the driver, and reports changes.
-  func sample(at moment: Moment) { handle(.sampled(radio.flatMap { connection(of: $0) }), at: moment) }
+  func sample(at moment: EventTimestamp) { handle(.sampled(radio.flatMap { connection(of: $0) }), at: moment) }
 
   private func setTimer() {
     guard timer.deadline == nil else { return }

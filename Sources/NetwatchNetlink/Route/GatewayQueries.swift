@@ -6,10 +6,10 @@ import NetwatchEventLoop
 
 /// Requests about the gateway of a link: its address and its hardware address. No packet is sent.
 struct GatewayQueries {
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private let routes: RouteQueries
 
-  init(_ routes: RouteQueries, by conversation: NetlinkConversation) {
+  init(_ routes: RouteQueries, by conversation: NetlinkRequestSocket) {
     self.routes = routes
     self.conversation = conversation
   }
@@ -61,7 +61,7 @@ struct GatewayQueries {
   private static let addressLength = 6
 
   /// Returns the hardware address in a response; nil if it is not known, or not one of Ethernet or WiFi.
-  static func hardwareAddress(of neighbour: Neighbour, _ frame: NetlinkFrame, _ bytes: RawSpan) -> UInt64? {
+  static func hardwareAddress(of neighbour: Neighbour, _ frame: NetlinkMessage, _ bytes: RawSpan) -> UInt64? {
     guard Int(frame.type) == RTM_NEWNEIGH, let (found, state) = NetlinkDecoder.neighbourState(bytes, frame.payload),
       found == neighbour, [.reachable, .stale, .permanent].contains(state),
       let value = bytes.attribute(
@@ -73,12 +73,12 @@ struct GatewayQueries {
   }
 }
 
-extension NetlinkConversation {
+extension NetlinkRequestSocket {
   /// Asks for one entry of the neighbour table. A kernel before 5.0 can list neighbours but not look one up, so `body` may also
   /// be called with others.
   func ask(
-    about neighbour: Neighbour, _ body: (NetlinkFrame, RawSpan) -> Void
-  ) throws(SystemError) -> NetlinkConversation.Reply {
+    about neighbour: Neighbour, _ body: (NetlinkMessage, RawSpan) -> Void
+  ) throws(SystemError) -> NetlinkRequestSocket.Reply {
     var request = try NetlinkRequest.neighbour(neighbour)
     let reply = try ask(&request, body)
     guard reply.error == EOPNOTSUPP else { return reply }

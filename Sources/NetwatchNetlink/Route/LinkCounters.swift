@@ -15,14 +15,14 @@ package final class LinkCounters {
     let packetsSent: UInt64
   }
 
-  private let input: NetlinkInput
-  private let conversation: NetlinkConversation
+  private let input: KernelInterface
+  private let conversation: NetlinkRequestSocket
   private var request: NetlinkRequest
 
   /// Opens the socket. Throws a `SystemError` if the kernel refuses it.
-  package init(of input: NetlinkInput = .kernel) throws(SystemError) {
+  package init(of input: KernelInterface = .kernel) throws(SystemError) {
     self.input = input
-    conversation = try NetlinkConversation(
+    conversation = try NetlinkRequestSocket(
       .counters, of: input.transport, protocol: NETLINK_ROUTE,
       log: NetlinkDebugLog("counters") { "\(Self.bytes($0, $1) as Any)" }
     )
@@ -35,7 +35,7 @@ package final class LinkCounters {
   ///   - index: The index of the link.
   ///   - name: The name of the link.
   ///   - moment: The time of the sample, which is the same for all its links. Default: nil, now.
-  package func sample(_ index: Int32, _ name: InterfaceName, at moment: Moment? = nil) -> TrafficMeter.Sample? {
+  package func sample(_ index: Int32, _ name: InterfaceName, at moment: EventTimestamp? = nil) -> TrafficMeter.Sample? {
     let moment = moment ?? input.moment(.sampling)
     guard let bytes = try? read(index) else { return nil }
     let traffic = LinkTraffic(
@@ -60,7 +60,7 @@ package final class LinkCounters {
   /// struct rtnl_link_stats64 begins with rx_packets, tx_packets, rx_bytes, tx_bytes.
   private static let (receivedOffset, sentOffset) = (16, 24)
 
-  static func bytes(_ frame: NetlinkFrame, _ bytes: RawSpan) -> Bytes? {
+  static func bytes(_ frame: NetlinkMessage, _ bytes: RawSpan) -> Bytes? {
     guard Int(frame.type) == RTM_NEWSTATS, frame.payload.count >= headerLength else { return nil }
     let attributes = (frame.payload.lowerBound + headerLength)..<frame.payload.upperBound
     guard let counters = bytes.attribute(IFLA_STATS_LINK_64, in: attributes), counters.count >= sentOffset + 8 else {

@@ -17,7 +17,7 @@ package final class RuleFiles {
   /// The rules of the machine, without those of the user.
   private var machineRules = NetworkRules()
   private let folders: [String]
-  private let say: (_ sentence: String) -> Void
+  private let warn: (_ sentence: String) -> Void
   /// What was reported. Each fault is reported once.
   private var said: Set<String> = []
   /// The faults of the files as they were read last.
@@ -29,8 +29,8 @@ package final class RuleFiles {
   /// Reads the files.
   ///
   /// - Parameter say: The closure that gets a sentence for each fault, once. Default: to standard error.
-  package init(for reader: Reader, say: @escaping (_ sentence: String) -> Void = StandardError.tell) {
-    self.say = say
+  package init(for reader: Reader, warn: @escaping (_ sentence: String) -> Void = StandardError.warn) {
+    self.warn = warn
     var folders = ["/etc/netwatch"]
     if reader == .user, let folder = Self.userFolder { folders.append(folder) }
     self.folders = folders
@@ -112,7 +112,7 @@ package final class RuleFiles {
     }
     guard isFirst || !reading.lacksSomething else { return false }
     (rules, machineRules, files, faults) = (reading.rules, reading.machineRules, reading.files, reading.faults)
-    for fault in faults where said.insert(fault.description).inserted { say(fault.description) }
+    for fault in faults where said.insert(fault.description).inserted { warn(fault.description) }
     return true
   }
 }

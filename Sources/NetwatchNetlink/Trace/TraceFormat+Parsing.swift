@@ -34,7 +34,7 @@ extension TraceFormat {
     guard words.count >= 2, let monotonic = clock(words[1]), let wall = clock(words[2]) else { return nil }
     let rest = words.dropFirst(2)
     guard let cause = cause(kind, rest.map { text($0) }) else { return nil }
-    var moment = Moment(monotonic: monotonic, wall: wall)
+    var moment = EventTimestamp(monotonic: monotonic, wall: wall)
     switch cause {
     case .sampling, .quality:
       guard let suspended = rest.first.flatMap({ clock($0) }) else { return nil }
@@ -44,7 +44,7 @@ extension TraceFormat {
     return .cause(cause, moment)
   }
 
-  private static func cause(_ kind: String, _ rest: [String]) -> NetlinkInput.Cause? {
+  private static func cause(_ kind: String, _ rest: [String]) -> KernelInterface.WakeReason? {
     switch (kind, rest.count) {
     case ("start", 0): return .start
     case ("resumed", 0): return .resumed

@@ -9,9 +9,9 @@ package final class TracePlayer {
   private let reader: TraceReader
   /// The next record, if it has been read.
   private var next: TraceRecord?
-  private var moment = Moment(monotonic: 0, wall: 0)
+  private var moment = EventTimestamp(monotonic: 0, wall: 0)
   /// The cause that ``nextCause()`` has taken and whose time nobody has asked for yet.
-  private var cause: NetlinkInput.Cause?
+  private var cause: KernelInterface.WakeReason?
   /// The error that ended the replay; nil if there is none.
   package private(set) var fault: TraceError?
   /// The closure that is called once, with the fault.
@@ -29,7 +29,7 @@ package final class TracePlayer {
   ///
   /// Each record is taken once, so that a loop over the causes ends however its body responds. A cause whose time the body did
   /// not ask for made the recording netwatch work, but not this one. That is a fault.
-  func nextCause() -> NetlinkInput.Cause? {
+  func nextCause() -> KernelInterface.WakeReason? {
     if cause != nil { refuse(needing: "something that netwatch responds to") }
     switch peek() {
     case nil: return nil
@@ -44,7 +44,7 @@ package final class TracePlayer {
   }
 
   /// Returns the time of `cause`, which has to be the cause that was taken last, or the next record.
-  func moment(of cause: NetlinkInput.Cause) -> Moment {
+  func moment(of cause: KernelInterface.WakeReason) -> EventTimestamp {
     if self.cause == cause {
       self.cause = nil
       return moment
@@ -95,7 +95,7 @@ package final class TracePlayer {
   }
 
   /// The namespaces that belonged to the recording netwatch alone. Empty if the trace has no such record.
-  var namespaces: OwnNamespaces {
+  var namespaces: IsolatedNamespaces {
     guard case .namespaces(let namespaces) = peek() else { return [] }
     next = nil
     return namespaces

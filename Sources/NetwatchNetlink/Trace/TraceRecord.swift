@@ -3,7 +3,7 @@ import Netwatch
 
 /// One record of a trace; see ``TraceFormat``.
 enum TraceRecord: Hashable, Sendable {
-  case cause(NetlinkInput.Cause, Moment)
+  case cause(KernelInterface.WakeReason, EventTimestamp)
   /// One datagram was read from a socket.
   case datagram(NetlinkTransport.Channel, [UInt8])
   /// The kernel dropped messages.
@@ -16,14 +16,14 @@ enum TraceRecord: Hashable, Sendable {
   /// The DHCP lease of an address of a WiFi link marks the network as metered.
   case meteredLease(index: Int32, IPAddress)
   /// The namespaces that belong to netwatch alone.
-  case namespaces(OwnNamespaces)
+  case namespaces(IsolatedNamespaces)
   /// One TCP connection of a look.
   case connection(ConnectionFacts)
   /// The end of a look. If the list is incomplete, the look has no result.
   case connectionsEnd(isWhole: Bool)
 }
 
-extension NetlinkInput.Cause {
+extension KernelInterface.WakeReason {
   var kind: StaticString {
     switch self {
     case .start: "start"

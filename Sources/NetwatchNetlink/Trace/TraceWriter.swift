@@ -54,7 +54,7 @@ package final class TraceWriter {
 
   // MARK: Records
 
-  func write(_ cause: NetlinkInput.Cause, at moment: Moment) {
+  func write(_ cause: KernelInterface.WakeReason, at moment: EventTimestamp) {
     write { line in
       line.append(cause.kind)
       line.append(" ")
@@ -73,7 +73,7 @@ package final class TraceWriter {
     }
   }
 
-  func write(_ namespaces: OwnNamespaces) {
+  func write(_ namespaces: IsolatedNamespaces) {
     write { line in
       line.append(text: TraceFormat.namespaces)
       if namespaces.contains(.users) { line.append(word: TraceFormat.users) }

@@ -12,7 +12,7 @@ extension WirelessDecoder {
   /// listener.
   static func placesOfKeys(in datagram: RawSpan) -> [Range<Int>] {
     var places: [Range<Int>] = []
-    NetlinkFrame.forEach(in: datagram) { frame in
+    NetlinkMessage.forEach(in: datagram) { frame in
       datagram.forEachAttribute(in: frame.payload.dropFirst(genericHeaderLength)) { type, value in
         if secrets.contains(type) { places.append(value) }
       }

@@ -66,7 +66,7 @@ enum WirelessDecoder {
   /// Decodes a message.
   ///
   /// - Parameter family: The number of nl80211; nil while it is not known.
-  static func message(_ frame: NetlinkFrame, _ bytes: RawSpan, family: UInt16?) -> Message {
+  static func message(_ frame: NetlinkMessage, _ bytes: RawSpan, family: UInt16?) -> Message {
     let payload = frame.payload
     guard payload.count >= genericHeaderLength else { return .ignored }
     let command = bytes.load(payload.lowerBound, as: UInt8.self)

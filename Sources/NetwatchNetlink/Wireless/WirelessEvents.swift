@@ -28,7 +28,7 @@ final class WirelessEvents {
   ///   - queries: The requests, which look for nl80211 again whenever it appears or disappears.
   ///   - receiveBuffer: The size of the receive buffer in bytes. Default: 256 KiB. Small ones are for tests of overruns.
   init(
-    _ queries: WirelessQueries, of input: NetlinkInput = .kernel, receiveBuffer: Int? = nil
+    _ queries: WirelessQueries, of input: KernelInterface = .kernel, receiveBuffer: Int? = nil
   ) throws(SystemError) {
     self.queries = queries
     socket = try NetlinkSocket(

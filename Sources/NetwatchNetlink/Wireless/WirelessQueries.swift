@@ -9,7 +9,7 @@ import NetwatchEventLoop
 /// If the kernel does not have nl80211, there are no wireless links: every response is nil, and costs nothing. While the kernel
 /// leaves a network, a request waits until that is done, which can take some tens of milliseconds.
 final class WirelessQueries {
-  private let conversation: NetlinkConversation
+  private let conversation: NetlinkRequestSocket
   private var family: UInt16?
   private var familyList: NetlinkRequest
   private var interface: NetlinkRequest
@@ -19,8 +19,8 @@ final class WirelessQueries {
   private static let attempts = 3
 
   /// Opens the socket and looks for nl80211.
-  init(of input: NetlinkInput = .kernel) throws(SystemError) {
-    conversation = try NetlinkConversation(
+  init(of input: KernelInterface = .kernel) throws(SystemError) {
+    conversation = try NetlinkRequestSocket(
       .wirelessReply, of: input.transport, protocol: NETLINK_GENERIC, log: WirelessDecoder.log("reply"))
     familyList = try .listFamilies()
     interface = try .wireless(NL80211_CMD_GET_INTERFACE, isListing: false)
@@ -102,7 +102,7 @@ final class WirelessQueries {
 
   private func ask(
     _ request: inout NetlinkRequest, _ body: (WirelessDecoder.Message) -> Void
-  ) throws(SystemError) -> NetlinkConversation.Reply {
+  ) throws(SystemError) -> NetlinkRequestSocket.Reply {
     try conversation.ask(&request) { frame, bytes in
       body(WirelessDecoder.message(frame, bytes, family: family))
     }

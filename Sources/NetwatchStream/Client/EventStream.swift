@@ -39,7 +39,7 @@ public final class EventStream: AsyncSequence, Sendable {
   private let records = Broadcast<EventRecord?, Never>(nil)
   private let isOfThisNetwork = Lock(false)
   private let handle: LoopHandle
-  private let link: LoopConfined<ServiceLink>
+  private let link: LoopBound<ServiceLink>
 
   /// Starts to look for a service.
   ///
@@ -70,7 +70,7 @@ public final class EventStream: AsyncSequence, Sendable {
         }
         current = link
         link.start()
-        return (loop.handle, LoopConfined(link, on: loop))
+        return (loop.handle, LoopBound(link, on: loop))
       })
   }
 

@@ -101,7 +101,9 @@ package final class ServiceLink {
   /// If the kernel cannot report services that start later, this is tried again with the next attempt to connect.
   private func watchAddresses() {
     guard watch == nil else { return }
-    watch = try? PathWatch(of: addresses.map(\.path), hearsArrivalsOnly: true, on: loop) { [unowned self] in look() }
+    watch = try? PathWatch(of: addresses.map(\.path), hearsArrivalsOnly: true, on: loop) { [unowned self] in
+      connectAnew()
+    }
   }
 
   /// Ends the connection and stops waiting for a service.
@@ -114,7 +116,7 @@ package final class ServiceLink {
 
   // MARK: Coming and going
 
-  private func look() {
+  private func connectAnew() {
     attempt = 0
     backoff = Backoff()
     connect()
@@ -177,7 +179,7 @@ package final class ServiceLink {
     guard isWaiting, !isConnected else { return }
     // Before the next attempt, so that a service that starts in between is not missed.
     watchAddresses()
-    if hasLasted { look() } else { retry?.set(after: backoff.nextPause()) }
+    if hasLasted { connectAnew() } else { retry?.set(after: backoff.nextPause()) }
   }
 
   // MARK: Writing

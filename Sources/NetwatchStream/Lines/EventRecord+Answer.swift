@@ -10,7 +10,8 @@ extension EventRecord {
     let cause = cause(target, isSelective: counts != nil)
     let (isThere, isNot) =
       target == .internet
-      ? ("Online", "Offline") : ("\(target) is reachable".harmless, "\(target) is not reachable".harmless)
+      ? ("Online", "Offline")
+      : ("\(target) is reachable".sanitizedForTerminal, "\(target) is not reachable".sanitizedForTerminal)
     switch path.status {
     case .unknown:
       return
@@ -35,7 +36,7 @@ extension EventRecord {
 
   /// A further sentence about the interface that was lost; empty if there is nothing that another sentence does not say.
   private func formerWay(unlessNamedIn cause: String) -> String {
-    guard let lost, lost.ssid != nil || !cause.contains(lost.name.harmless) else { return "" }
+    guard let lost, lost.ssid != nil || !cause.contains(lost.name.sanitizedForTerminal) else { return "" }
     return " The traffic went over \(lost.words)."
   }
 
@@ -58,7 +59,7 @@ extension EventRecord {
 extension EventRecord.LostInterface {
   /// The name of the interface, and that of its network.
   fileprivate var words: String {
-    name.harmless + (ssid.map { ", in the WiFi network “\($0.text.harmless)”" } ?? "")
+    name.sanitizedForTerminal + (ssid.map { ", in the WiFi network “\($0.text.sanitizedForTerminal)”" } ?? "")
   }
 }
 
@@ -78,7 +79,7 @@ extension NetworkPath {
   fileprivate var wayWords: String {
     let families = ipv4 == nil && ipv6 != nil ? ", with IPv6 only" : ""
     guard let vpn else { return "over \(carrierWords)\(families)" }
-    let tunnel = "through the VPN \(vpn.interfaceName.harmless)"
+    let tunnel = "through the VPN \(vpn.interfaceName.sanitizedForTerminal)"
     let isKnown = vpn.isCarrierKnown
     let doubt = isKnown ? "" : "; which interface carries it is not known"
     switch partlyCovered {
@@ -91,10 +92,11 @@ extension NetworkPath {
   }
 
   private var carrierWords: String {
-    let name = (interfaceName ?? "an interface").harmless
+    let name = (interfaceName ?? "an interface").sanitizedForTerminal
     switch medium {
     case .wifi:
-      return wifi.map { "\(name), in the WiFi network “\($0.ssid.text.harmless)”" } ?? "\(name), a WiFi interface"
+      return wifi.map { "\(name), in the WiFi network “\($0.ssid.text.sanitizedForTerminal)”" }
+        ?? "\(name), a WiFi interface"
     case .wired: return "\(name), a wired interface"
     case .wwan: return "\(name), a cellular modem"
     case .bluetooth: return "\(name), a Bluetooth interface"
@@ -145,14 +147,15 @@ extension NetworkPath {
     case .initial, .linkDown, .noCarrier, .dormant, .noAddress: return sentence(ofLinkAfter: formerName)
     case .routeUp: return "a route leads out again, over \(name)"
     case .noRoute:
-      return "no route leads out" + (formerName.map { " any more; the last one was over \($0.harmless)" } ?? "")
+      return "no route leads out"
+        + (formerName.map { " any more; the last one was over \($0.sanitizedForTerminal)" } ?? "")
     case .routeUnreachable: return "a route or a rule forbids it: unreachable, prohibit or blackhole"
     case .mediumChanged where vpn?.isCarrierKnown == false,
       .interfaceChanged where vpn?.isCarrierKnown == false:
       return "netwatch no longer knows which link carries the tunnel \(tunnel)"
     case .mediumChanged: return "\(name) carries the traffic now, over \(medium?.rawValue ?? "nothing")"
     case .interfaceChanged:
-      let former = formerName.flatMap { $0 == interfaceName ? nil : ", and no longer \($0.harmless)" }
+      let former = formerName.flatMap { $0 == interfaceName ? nil : ", and no longer \($0.sanitizedForTerminal)" }
       return "\(name) carries the traffic now" + (former ?? "")
     case .addressChanged:
       return "the address, the gateway or the cost of \(name) has changed, or IPv4 or IPv6 has come or gone"
@@ -183,7 +186,7 @@ extension NetworkPath {
     }
   }
 
-  private var name: String { (interfaceName ?? "a link").harmless }
+  private var name: String { (interfaceName ?? "a link").sanitizedForTerminal }
   /// The only family that goes through a tunnel, if the other one goes without. Nil if the tunnel takes all traffic.
   package var partlyCovered: String? {
     guard let vpn, let family = vpn.families.first, vpn.families.count == 1, supportsIPv4, supportsIPv6 else {
@@ -192,7 +195,7 @@ extension NetworkPath {
     return family.shownName
   }
 
-  private var tunnel: String { vpn.map { $0.interfaceName.harmless } ?? "?" }
+  private var tunnel: String { vpn.map { $0.interfaceName.sanitizedForTerminal } ?? "?" }
 
   private func sentence(ofLinkAfter formerName: String?) -> String? {
     let suspects = links.filter { $0.name == formerName ?? $0.name && $0.fault == reason && !$0.isLoopback }
@@ -207,7 +210,7 @@ extension NetworkPath {
       }
     }
     let link = suspects.count == 1 ? suspects.first : nil
-    let former = (formerName ?? link?.name).map(\.harmless) ?? "the link of the route"
+    let former = (formerName ?? link?.name).map(\.sanitizedForTerminal) ?? "the link of the route"
     let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""
     switch reason {
     case .linkDown: return "\(former) is " + (link == nil ? "gone" : "switched off")

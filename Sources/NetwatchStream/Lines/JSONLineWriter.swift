@@ -325,7 +325,7 @@ extension LineBuffer {
     appendForeign(count: name.count, byte: { name[$0] }, text: { name.text })
   }
 
-  /// Appends a name that an outsider has chosen; characters that ``Unicode/Scalar/steersText`` names are escaped. A string is
+  /// Appends a name that an outsider has chosen; characters that ``Unicode/Scalar/isUnsafeInTerminal`` names are escaped. A string is
   /// only made of names that are not plain ASCII.
   private mutating func appendForeign(count length: Int, byte: (Int) -> UInt8, text: () -> String) {
     append("\"")
@@ -354,7 +354,7 @@ extension LineBuffer {
     case 0x22, 0x5c:
       append("\\")
       append(UInt8(scalar.value))
-    case _ where scalar.steersText:
+    case _ where scalar.isUnsafeInTerminal:
       for unit in UTF16.encode(scalar) ?? UTF16.encodedReplacementCharacter {
         append("\\u")
         appendHex(unit, digits: 4)

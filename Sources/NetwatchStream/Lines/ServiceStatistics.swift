@@ -42,7 +42,7 @@ extension ServiceStatistics {
   /// Returns the labels with the most requests, made harmless for a terminal.
   static func mostFrequent(_ counts: [String: Int]) -> [NamedCount] {
     counts.first(labelLimit) { ($1.value, $0.key) < ($0.value, $1.key) }
-      .map { NamedCount(name: $0.key.harmless, count: $0.value) }
+      .map { NamedCount(name: $0.key.sanitizedForTerminal, count: $0.value) }
   }
 
   /// Reads the value of the key `stats` of a response. A number that is out of range counts as 0.

@@ -32,7 +32,7 @@ extension AddressFamily {
 
 extension Interface {
   /// The name of the interface, without characters that could control the terminal.
-  package var shownName: String { name.harmless }
+  package var shownName: String { name.sanitizedForTerminal }
 
   /// Whether a module of the kernel has made the interface when it was loaded, and nobody uses it: the ends of redirected traffic
   /// (ifb), and the interfaces for packets that belong to no tunnel, such as tunl0, sit0 and gre0.
@@ -61,7 +61,7 @@ extension Interface {
     case _ where isLoopback: "it leads back to this machine"
     case .dormant: "it waits for something, such as an authentication"
     case .noCarrier where needsPorts: "none of its ports runs"
-    case .noCarrier where role == .stacked: "the interface that it stands on does not run"
+    case .noCarrier where role == .upper: "the interface that it stands on does not run"
     case .noCarrier where medium == .wifi: "it has not joined a network"
     case .noCarrier where medium == .wired: "the cable or its other end is missing"
     case .noCarrier: "its other end is missing"

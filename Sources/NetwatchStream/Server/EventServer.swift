@@ -43,7 +43,7 @@ import NetwatchEventLoop
   private var isWatched = false
   /// The timer of ``restDelay``; nil until a client comes.
   private var restTimer: LoopTimer?
-  private var strangers: StrangerCounts
+  private var strangers: PeerConnectionLimits
   private var memory: ClientMemory
   private var isShortOfMemory = false
   private var requestCount = 0
@@ -56,7 +56,7 @@ import NetwatchEventLoop
   /// What was asked of the WiFi network last.
   var reportedWiFi = WiFiReporting()
   /// The limit of questions to the driver: the service waits for each answer.
-  var wifiLimit = RateLimit(perSecond: 8)
+  var wifiLimit = RateLimiter(perSecond: 8)
   /// The timer of the next question about the WiFi network; nil until clients ask too often.
   var wifiTimer: LoopTimer?
   /// The clients that get the current values with the next question.
@@ -115,7 +115,7 @@ import NetwatchEventLoop
     self.loop = loop
     self.socket = socket
     self.connectionLimit = connectionLimit
-    strangers = StrangerCounts(connectionLimit: connectionLimit)
+    strangers = PeerConnectionLimits(connectionLimit: connectionLimit)
     memory = ClientMemory(limit: memoryLimit)
     self.identity = identity
     openSpare()
@@ -200,7 +200,7 @@ import NetwatchEventLoop
     askers = []
     for client in resumed {
       client.awaitsAnswer = false
-      if clients[ObjectIdentifier(client)] === client { finish(client, isThere: goOn(client)) }
+      if clients[ObjectIdentifier(client)] === client { finish(client, isThere: continueTurn(client)) }
     }
   }
 
@@ -259,7 +259,7 @@ import NetwatchEventLoop
         socket.descriptor.rawValue, nil, nil, CInt(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue))
       if descriptor >= 0 {
         acceptBackoff = Backoff()
-        welcome(FileDescriptor(owning: descriptor))
+        accept(FileDescriptor(owning: descriptor))
         continue
       }
       var code = errno
@@ -305,7 +305,7 @@ import NetwatchEventLoop
     text.withUTF8 { text in _ = unsafe send(number, text.baseAddress, text.count, CInt(MSG_NOSIGNAL)) }
   }
 
-  private func welcome(_ descriptor: consuming FileDescriptor) {
+  private func accept(_ descriptor: consuming FileDescriptor) {
     guard let peer = Peer(of: descriptor.rawValue) else { return }
     let isOwner = peer.isOwnUser
     guard isOwner || socket.servesEveryone else {
@@ -397,17 +397,17 @@ import NetwatchEventLoop
     var isThere = true
     let isShort = client.splitLines { line in
       cost += OrderCost.line(of: line.count)
-      isThere = obey(line, of: client, &cost)
+      isThere = handle(line, of: client, &cost)
       return isThere && !client.isArriving && !client.awaitsAnswer && cost < OrderCost.turn
     }
     guard isShort else { return client.end(because: "a line has at most \(ClientMessage.lineLimit) bytes") }
     guard isThere else { return false }
     // A client that has asked for the state anew, or for values, goes on when it has got them.
-    return client.isArriving || client.awaitsAnswer || goOn(client)
+    return client.isArriving || client.awaitsAnswer || continueTurn(client)
   }
 
   /// Gives a client another turn if it has more orders.
-  private func goOn(_ client: ClientConnection) -> Bool {
+  private func continueTurn(_ client: ClientConnection) -> Bool {
     let isGone = client.registration == nil
     guard client.hasLine || isGone && !client.isInputOver else { return !isGone }
     // Otherwise, lines wait until the client has read some responses.
@@ -415,11 +415,11 @@ import NetwatchEventLoop
     return !isGone || !client.isFull
   }
 
-  private func obey(_ line: ArraySlice<UInt8>, of client: ClientConnection, _ cost: inout Int) -> Bool {
+  private func handle(_ line: ArraySlice<UInt8>, of client: ClientConnection, _ cost: inout Int) -> Bool {
     do throws(ProtocolError) {
       let message = try ClientMessage(line)
       if case .stats = message { cost += OrderCost.statistics(of: clients.count, client.mayBegin ? requestCount : 0) }
-      return try obey(message, of: client)
+      return try handle(message, of: client)
     } catch {
       switch error {
       case .notUnderstood: return client.answer(error.line)
@@ -428,7 +428,7 @@ import NetwatchEventLoop
     }
   }
 
-  private func obey(_ message: ClientMessage, of client: ClientConnection) throws(ProtocolError) -> Bool {
+  private func handle(_ message: ClientMessage, of client: ClientConnection) throws(ProtocolError) -> Bool {
     switch message {
     case .begin(let id, let label): try begin(id, label, for: client)
     case .end(let id):

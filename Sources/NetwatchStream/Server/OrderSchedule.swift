@@ -23,7 +23,7 @@ struct OrderSchedule<Client: Hashable> {
 
   private struct User {
     let isStranger: Bool
-    var limit: RateLimit
+    var limit: RateLimiter
     var waiting: [Client] = []
   }
 
@@ -31,7 +31,7 @@ struct OrderSchedule<Client: Hashable> {
   /// The users with clients that wait, in the order of their turns.
   private var order: [uid_t] = []
   private var waiting: Set<Client> = []
-  private var strangers = RateLimit(perSecond: Self.strangersRate)
+  private var strangers = RateLimiter(perSecond: Self.strangersRate)
   /// The tokens that have been used in this turn.
   private var spent = 0
   /// The number of users at which those are forgotten who have a full budget.
@@ -53,7 +53,7 @@ struct OrderSchedule<Client: Hashable> {
     var entry =
       users[user]
       ?? User(
-        isStranger: isStranger, limit: RateLimit(perSecond: isStranger ? Self.strangerRate : Self.userRate))
+        isStranger: isStranger, limit: RateLimiter(perSecond: isStranger ? Self.strangerRate : Self.userRate))
     if entry.waiting.isEmpty { order.append(user) }
     entry.waiting.insert(client, at: isFirst ? 0 : entry.waiting.endIndex)
     users[user] = entry
@@ -124,7 +124,7 @@ enum OrderCost {
 
 /// A token bucket: work may cost a number of tokens per second, and at most one second's tokens are kept for a burst. Work may cost
 /// more than is there; then nothing is allowed until the debt is paid. Pure.
-struct RateLimit {
+struct RateLimiter {
   private static let burst = Duration.seconds(1)
 
   private let timePerToken: Duration
@@ -148,7 +148,7 @@ struct RateLimit {
 }
 
 /// The numbers of connections of users who are neither the server's user nor root. Pure.
-struct StrangerCounts {
+struct PeerConnectionLimits {
   private let connectionLimit: Int
   private var counts: [uid_t: Int] = [:]
   private var total = 0

@@ -14,7 +14,7 @@ final class GuestRadios {
   private var supplicant: ChildProcess?
 
   init() throws {
-    // Radios survive a namespace, and would bring what the test before has made of them.
+    // WirelessMonitor survive a namespace, and would bring what the test before has made of them.
     try Self.unload()
     try Guest.run("modprobe mac80211_hwsim radios=3")
     folder = try TemporaryFolder()

@@ -55,7 +55,7 @@ struct ResumeWorld {
     case 2: send(.paused)
     case 3, 4: send(.resumed)
     case 5: if random.oneIn(10) { send(random.oneIn(2) ? .stopped : .cancelled) }
-    default: goOn()
+    default: resume()
     }
     check()
   }
@@ -88,7 +88,7 @@ struct ResumeWorld {
 
   // MARK: The transfer
 
-  private mutating func goOn() {
+  private mutating func resume() {
     if isBrokenOff { return end(.cancelled, isWhole: false) }
     switch leg {
     case .running(let range):

@@ -2,11 +2,11 @@ import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
 
-extension NetlinkInput {
+extension KernelInterface {
   /// Returns an input that reads from the kernel and records a trace of it.
-  package static func recorded(_ writer: TraceWriter) -> NetlinkInput {
+  package static func recorded(_ writer: TraceWriter) -> KernelInterface {
     let kernel = kernel
-    return NetlinkInput(
+    return KernelInterface(
       transport: .recorded(.recording(to: writer)),
       pause: kernel.pause,
       follow: kernel.follow,
@@ -41,8 +41,8 @@ extension NetlinkInput {
   }
 
   /// Returns an input that replays a trace. It sends nothing to the kernel, and nothing waits.
-  package static func replayed(_ player: TracePlayer) -> NetlinkInput {
-    NetlinkInput(
+  package static func replayed(_ player: TracePlayer) -> KernelInterface {
+    KernelInterface(
       transport: .replayed(.replaying(player)),
       pause: { _ in },
       follow: { _ in },
@@ -56,9 +56,9 @@ extension NetlinkInput {
   }
 }
 
-extension NetlinkTransport.Detour {
-  fileprivate static func recording(to writer: TraceWriter) -> NetlinkTransport.Detour {
-    unsafe NetlinkTransport.Detour(
+extension NetlinkTransport.TraceTap {
+  fileprivate static func recording(to writer: TraceWriter) -> NetlinkTransport.TraceTap {
+    unsafe NetlinkTransport.TraceTap(
       perform: { call, channel, body throws(SystemError) in
         do throws(SystemError) {
           try body()
@@ -84,8 +84,8 @@ extension NetlinkTransport.Detour {
       })
   }
 
-  fileprivate static func replaying(_ player: TracePlayer) -> NetlinkTransport.Detour {
-    unsafe NetlinkTransport.Detour(
+  fileprivate static func replaying(_ player: TracePlayer) -> NetlinkTransport.TraceTap {
+    unsafe NetlinkTransport.TraceTap(
       perform: { call, channel, _ throws(SystemError) in try player.perform(call, on: channel) },
       receive: { channel, _, buffer throws(SystemError) in unsafe try player.receive(on: channel, into: buffer) })
   }

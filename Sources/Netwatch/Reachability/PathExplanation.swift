@@ -1,5 +1,5 @@
 /// Everything that a verdict was made of, for an explanation.
-package struct PathFindings: Sendable {
+package struct PathExplanation: Sendable {
   /// The result of resolving a host's name.
   package struct Resolution: Sendable {
     package let addresses: [IPAddress]
@@ -18,7 +18,7 @@ package struct PathFindings: Sendable {
   package let target: NetworkTarget
   /// The result of resolving the host. Nil unless the target is a host.
   package let resolution: Resolution?
-  package let steps: [EvaluationTrail.Step]
+  package let steps: [EvaluationTrace.Step]
   package let verdict: NetworkPath.Verdict
   /// The reason why nothing can be reached, if the verdict is that nothing can be.
   package let failure: ReachabilityReason
@@ -37,10 +37,10 @@ package struct PathFindings: Sendable {
     _ destinations: Destinations,
     _ rules: [AddressFamily: [RoutingRule]], resolution: Resolution? = nil
   ) {
-    var trail = EvaluationTrail(keepsSteps: true)
-    let evaluation = evaluator.evaluate(answers, to: destinations, &trail)
+    var trace = EvaluationTrace(keepsSteps: true)
+    let evaluation = evaluator.evaluate(answers, to: destinations, &trace)
     self.target = target
-    steps = trail.steps ?? []
+    steps = trace.steps ?? []
     verdict = resolution.map { $0.addresses.isEmpty && !$0.isDefinite } ?? false ? .unknown : evaluation.verdict
     failure = evaluation.failure
     snapshot = evaluator.snapshot

@@ -6,14 +6,14 @@ import NetwatchEventLoop
 ///
 /// The request socket is opened when a link appears that may be a radio's. After the first radio is found, its events are also
 /// received. The object belongs to the thread of its loop.
-final class Radios {
+final class WirelessMonitor {
   /// The hardware types of radios: Ethernet, or one of the types of monitor mode.
   private static let hardwareTypes = [
     ARPHRD_ETHER, ARPHRD_IEEE80211, ARPHRD_IEEE80211_PRISM, ARPHRD_IEEE80211_RADIOTAP,
   ]
 
   private let loop: EventLoop
-  private let input: NetlinkInput
+  private let input: KernelInterface
   /// The closure that is called when there is something to ``read(_:)``.
   var isReadable: () -> Void = {}
   private var queries: WirelessQueries?
@@ -26,7 +26,7 @@ final class Radios {
   /// Whether the last question failed for a reason that passes.
   private var lacksRoom = false
 
-  init(on loop: EventLoop, of input: NetlinkInput) {
+  init(on loop: EventLoop, of input: KernelInterface) {
     self.loop = loop
     self.input = input
   }
@@ -35,7 +35,7 @@ final class Radios {
   /// leaves a network, a response is delayed until that is done, and a loss must be reported at once.
   ///
   /// - Returns: Nil for links of other kinds.
-  func link(of fact: LinkFact) -> WirelessLink? {
+  func link(of fact: LinkUpdate) -> WirelessLink? {
     let running = Interface.runningFlag | Interface.lowerUpFlag
     let isRunning = fact.flags & running == running
     if let old = known[fact.index] {

@@ -6,9 +6,9 @@ import NetwatchEventLoop
 /// The source of all input of a monitor: the kernel, the kernel with recording to a trace, or a trace.
 ///
 /// No other code knows which of these is used. A trace is recorded from a source with one watcher.
-package struct NetlinkInput {
+package struct KernelInterface {
   /// The reason why netwatch reads from the kernel. Everything else that it reads follows from one of these.
-  package enum Cause: Hashable, Sendable {
+  package enum WakeReason: Hashable, Sendable {
     /// The beginning, or a request to read everything again.
     case start
     /// A socket for events became readable.
@@ -38,7 +38,7 @@ package struct NetlinkInput {
   /// Performs `body`, which starts to follow news on the loop. A replay does not, because the trace already has the news.
   let follow: (_ body: () throws -> Void) throws -> Void
   /// Returns the namespaces that belong to this process alone.
-  let namespaces: () -> OwnNamespaces
+  let namespaces: () -> IsolatedNamespaces
   let traits: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
   /// Returns whether the DHCP lease of an address marks the network as metered. A trace has records only of those that do.
   let lease: (_ link: String, _ index: Int32, _ address: IPAddress) -> Bool
@@ -46,17 +46,17 @@ package struct NetlinkInput {
   /// numbers that the quality of a link is calculated from, and no address.
   let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?
   /// Returns the time of a cause. To be called before anything is read because of that cause.
-  let moment: (Cause) -> Moment
+  let moment: (WakeReason) -> EventTimestamp
   /// Returns whether the trace is at its end, so that further conclusions would have no basis.
   let isLost: () -> Bool
   /// Sets the closure that is called once if nothing more can be recorded or replayed.
   package let onFailure: (@escaping (any Error) -> Void) -> Void
 }
 
-extension NetlinkInput {
+extension KernelInterface {
   /// The input from the kernel that this process runs on.
-  package static var kernel: NetlinkInput {
-    NetlinkInput(
+  package static var kernel: KernelInterface {
+    KernelInterface(
       transport: .kernel,
       pause: { time in _ = usleep(time) },
       follow: { body in try body() },
@@ -64,14 +64,14 @@ extension NetlinkInput {
       traits: DeviceIdentity().traits(name:index:hardwareAddress:),
       lease: DHCPLeases().isMetered(link:index:address:),
       connections: { list in list() },
-      moment: Moment.now(for:),
+      moment: EventTimestamp.now(for:),
       isLost: { false },
       onFailure: { _ in })
   }
 }
 
 /// The time at which the kernel's message was read.
-package struct Moment: Hashable, Sendable {
+package struct EventTimestamp: Hashable, Sendable {
   /// The time of the monotonic clock, in nanoseconds.
   package let monotonic: Int64
   /// The time of the wall clock, in nanoseconds since 1970 in UTC.
@@ -85,11 +85,11 @@ package struct Moment: Hashable, Sendable {
   }
 
   /// The current time.
-  package static var now: Moment {
-    Moment(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
+  package static var now: EventTimestamp {
+    EventTimestamp(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
   }
 
-  static func now(for cause: NetlinkInput.Cause) -> Moment {
+  static func now(for cause: KernelInterface.WakeReason) -> EventTimestamp {
     var moment = now
     switch cause {
     case .sampling, .quality: moment.suspended = max(0, KernelClock.boot.nanoseconds - moment.monotonic)

@@ -1,5 +1,5 @@
 /// The record of an evaluation: the questions that it could not answer, and its steps if they are wanted for an explanation.
-package struct EvaluationTrail: Sendable {
+package struct EvaluationTrace: Sendable {
   package enum Step: Hashable, Sendable {
     /// The following steps are about this destination.
     case destination(IPAddress)

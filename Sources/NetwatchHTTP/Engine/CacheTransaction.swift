@@ -2,7 +2,7 @@ import FoundationEssentials
 import HTTPTypes
 
 /// The part of a session's cache in one attempt. Belongs to the loop.
-final class CacheExchange {
+final class CacheTransaction {
   private enum State { case looking, due, over }
   /// The response that is delivered instead of the server's.
   typealias Delivery = (response: HTTPResponse, body: CachedAnswer?, use: HTTPCacheUse)

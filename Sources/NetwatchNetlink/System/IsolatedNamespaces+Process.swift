@@ -3,10 +3,10 @@ import Glibc
 import Netwatch
 import NetwatchEventLoop
 
-extension OwnNamespaces {
+extension IsolatedNamespaces {
   /// The namespaces that belong to this process alone, determined without any privilege.
-  static var ofThisProcess: OwnNamespaces {
-    var own = OwnNamespaces()
+  static var ofThisProcess: IsolatedNamespaces {
+    var own = IsolatedNamespaces()
     if UserNamespace.isOwn { own.insert(.users) }
     if hasOwnNetwork { own.insert(.network) }
     return own
