@@ -206,7 +206,7 @@ extension NetlinkRequest {
   }
 
   /// Sets the index in ``link()``, which is in the header after family, padding and type.
-  mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
+  fileprivate mutating func setLinkIndex(_ index: Int32) { set(index, at: 16 + 4) }
 
   /// Makes the request for the 64-bit counters of one link. ``setStatisticsIndex(_:)`` sets the index later. Since Linux 4.7.
   package static func counters() throws(SystemError) -> NetlinkRequest {

@@ -74,12 +74,12 @@ import NetwatchEventLoop
     return unsafe getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, &length) == 0 ? Int(size) : nil
   }
 
-  func setReceiveTimeout(seconds: Int) { set(SO_RCVTIMEO, timeval(tv_sec: seconds, tv_usec: 0)) }
+  fileprivate func setReceiveTimeout(seconds: Int) { set(SO_RCVTIMEO, timeval(tv_sec: seconds, tv_usec: 0)) }
 
   /// Makes the kernel apply the filters of a request strictly, instead of ignoring those that it does not know.
   ///
   /// - Returns: False if the kernel does not support this (before Linux 4.20).
-  func enableStrictChecking() -> Bool { unsafe handle == nil || set(NETLINK_GET_STRICT_CHK, CInt(1), of: SOL_NETLINK) }
+  fileprivate func enableStrictChecking() -> Bool { unsafe handle == nil || set(NETLINK_GET_STRICT_CHK, CInt(1), of: SOL_NETLINK) }
 
   /// Replaces the filter. If the kernel refuses it, or has no room for it (net.core.optmem_max), all messages pass.
   ///
@@ -570,7 +570,7 @@ package struct NetlinkRequest {
     return unsafe nlmsg_append(message, &header, MemoryLayout<Header>.size, CInt(NLMSG_ALIGNTO)) == 0
   }
 
-  mutating func setSequence(_ sequence: UInt32) { set(sequence, at: Self.sequenceOffset) }
+  fileprivate mutating func setSequence(_ sequence: UInt32) { set(sequence, at: Self.sequenceOffset) }
 
   package mutating func set<Value: FixedWidthInteger & BitwiseCopyable>(_ value: Value, at offset: Int) {
     unsafe bytes.withUnsafeMutableBytes { unsafe $0.storeBytes(of: value, toByteOffset: offset, as: Value.self) }

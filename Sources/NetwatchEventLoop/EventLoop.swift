@@ -298,7 +298,7 @@ public final class LoopHandle: Sendable {
   /// A closure that runs on the loop's thread.
   public typealias Job = @Sendable (EventLoop) -> Void
 
-  let wakeUp: FileDescriptor
+  fileprivate let wakeUp: FileDescriptor
   private let mailbox: Mailbox
   /// The thread that runs the loop; 0 before it runs and afterwards.
   private let runner = Atomic<UInt>(0)
@@ -358,21 +358,21 @@ public final class LoopHandle: Sendable {
   private var isOnLoopThread: Bool { runner.load(ordering: .relaxed) == Self.currentThread }
 
   /// Notes that the calling thread runs the loop from now on.
-  func adoptCurrentThread() { runner.store(Self.currentThread, ordering: .relaxed) }
+  fileprivate func adoptCurrentThread() { runner.store(Self.currentThread, ordering: .relaxed) }
 
   /// Notes that no thread runs the loop until the next call of ``adoptCurrentThread()``.
-  func leaveThread() { runner.store(0, ordering: .relaxed) }
+  fileprivate func leaveThread() { runner.store(0, ordering: .relaxed) }
 
   /// Whether jobs wait that no event reports.
-  var hasOwnJobs: Bool { ownJobs.load(ordering: .relaxed) }
+  fileprivate var hasOwnJobs: Bool { ownJobs.load(ordering: .relaxed) }
 
-  func takeJobs() -> [Job] {
+  fileprivate func takeJobs() -> [Job] {
     ownJobs.store(false, ordering: .relaxed)
     return mailbox.takeAll()
   }
 
   /// Resets ``wakeUp``. Call this when it is readable.
-  func acknowledgeWakeUp() {
+  fileprivate func acknowledgeWakeUp() {
     var count: eventfd_t = 0
     _ = unsafe eventfd_read(wakeUp.rawValue, &count)
   }

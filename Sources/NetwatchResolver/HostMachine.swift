@@ -59,7 +59,7 @@ package struct HostMachine: Sendable {
   static let spacing = Duration.seconds(1)
   /// The shortest time for which an answer is used, whatever its time to live is.
   static let shortestRefresh = Duration.seconds(5)
-  static let firstRetry = Duration.seconds(1)
+  private static let firstRetry = Duration.seconds(1)
 
   private let refresh: Duration
   private var state = State.idle

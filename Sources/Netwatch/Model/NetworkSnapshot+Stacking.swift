@@ -168,7 +168,7 @@ extension NetworkSnapshot {
   }
 
   /// Returns whether some port of a bridge, bond or team leads to other machines.
-  func hasOutwardPort(_ index: Int32) -> Bool {
+  private func hasOutwardPort(_ index: Int32) -> Bool {
     interfaces.ports(of: index).contains { port in
       position(of: port).map { interfaces[$0].kind != "veth" && interfaces[$0].kind != "tun" } ?? false
     }

@@ -560,7 +560,7 @@ package struct InterfaceTable: Sendable {
   }
 
   /// Returns whether a link stands on others, is a port of one, or carries others.
-  func isStacked(_ interface: Interface) -> Bool {
+  fileprivate func isStacked(_ interface: Interface) -> Bool {
     if interface.masterIndex != nil { return true }
     switch interface.role {
     case .upper, .master: return true

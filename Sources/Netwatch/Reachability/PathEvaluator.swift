@@ -205,7 +205,7 @@ package struct PathEvaluator: Sendable {
   }
 
   /// Returns whether the route is about the link's own network and not about the internet.
-  func isOnLink(_ hop: RouteHop) -> Bool {
+  private func isOnLink(_ hop: RouteHop) -> Bool {
     hop.isAutomatic && hop.gateway == nil && hop.prefixLength > Destinations.defaultPrefixLength
       && !isTunnel(hop.interfaceIndex)
   }

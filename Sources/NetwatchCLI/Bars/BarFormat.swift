@@ -61,7 +61,7 @@ struct BarMarkup: Sendable {
   /// Whether `&` begins an entity such as `&amp;`.
   var hasEntities = false
   /// Whether the bar orders the characters of a line by the Unicode bidirectional algorithm, as Pango does.
-  var isBidirectional = false
+  fileprivate var isBidirectional = false
 
   static let pango = BarMarkup(opening: "<", closing: ">", hasEntities: true, isBidirectional: true)
 }

@@ -107,7 +107,7 @@ struct ProbeOptions {
 
   var url: String?
   /// Whether a rule decides about the URL, and not an option.
-  var isByRule = false
+  fileprivate var isByRule = false
   var expectation: String?
   var interval: Duration?
   var timeout: Duration?

@@ -31,7 +31,7 @@ struct Explanation {
   let verdict: NetworkPath.Verdict
   /// The reason why the target is not reachable; nil if it is reachable.
   let reason: ReachabilityReason?
-  let sections: [Section]
+  private let sections: [Section]
   /// The links that carry nothing, if no way was found.
   let deadLinks: [Step]
   /// The explanation in one sentence.

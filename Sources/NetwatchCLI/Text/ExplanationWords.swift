@@ -194,7 +194,7 @@ extension ExplanationWords {
 
   /// Returns the step for a missing source address. The kernel may name a useless address, such as ::1, so the step lists the
   /// addresses of the link, which the user can correct.
-  func noSource(_ named: IPAddress?, _ family: AddressFamily, over index: Int32) -> Explanation.Step {
+  private func noSource(_ named: IPAddress?, _ family: AddressFamily, over index: Int32) -> Explanation.Step {
     let addresses = findings.snapshot.interface(index)?.addresses.filter { $0.address.family == family } ?? []
     var flaws = addresses.map { "\($0.address)\(flaw($0))" }
     if let named, !isOwn(named) { flaws.append("\(named), which the route asks for, is on no link") }

@@ -47,7 +47,7 @@ struct RateText: Hashable {
   }
 
   /// Appends the three places of the number.
-  func writeNumber(to buffer: inout LineBuffer, padding: StaticString) {
+  fileprivate func writeNumber(to buffer: inout LineBuffer, padding: StaticString) {
     if hasPoint {
       buffer.appendDecimal(number / 10)
       buffer.append(".")

@@ -29,7 +29,7 @@ import Netwatch
   /// The shape of the current options; nil for options that are only valid for one request.
   private var shape: Shape?
   /// The size in bytes of the buffer for what is sent over TLS.
-  var sendBufferSize = defaultSendBufferSize
+  private var sendBufferSize = defaultSendBufferSize
   /// The URL that is set.
   private(set) var url: CurlURL?
   /// The value of the `Cookie` field that is set; nil for none.
@@ -484,7 +484,7 @@ extension CurlEasy {
 
 extension CurlEasy {
   /// libcurl's own default, in bytes.
-  static let defaultSendBufferSize = 65_536
+  private static let defaultSendBufferSize = 65_536
   /// The least that libcurl accepts, in bytes.
   private static let leastSendBufferSize = 16_384
 

@@ -122,7 +122,7 @@ public struct HTTPRequestSerializer: RequestSerializer {
 extension HTTPRequest {
   /// Sets the URL without its credentials, which go into header fields. Its fragment stays for who reads the response, and is never
   /// sent.
-  mutating func setAddress(_ url: URL) throws(HTTPError) {
+  fileprivate mutating func setAddress(_ url: URL) throws(HTTPError) {
     guard let scheme = url.scheme, let name = url.host(percentEncoded: true),
       let host = Authority.ascii(host: name.contains(":") ? "[\(name)]" : name)
     else {

@@ -56,7 +56,7 @@ public struct HTTPResponseSerializer: ResponseSerializer {
 /// ``CompoundResponseSerializer``. See ``ResponseSerializer/map(_:)``.
 public struct MappedResponseSerializer<Base: ResponseSerializer, Value: Sendable>: ResponseSerializer {
   let base: Base
-  let transform: @Sendable (Base.Value) -> Value
+  fileprivate let transform: @Sendable (Base.Value) -> Value
 
   /// Returns the converted value of the base serializer.
   ///

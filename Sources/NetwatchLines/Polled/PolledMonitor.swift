@@ -199,7 +199,7 @@ package final class AnnouncedRequests: Sendable {
   }
 
   /// Returns the requests that run and the time of the last change. Nil if there was no change since the last call.
-  func takeNews() -> (running: RunningRequests, date: Duration)? {
+  fileprivate func takeNews() -> (running: RunningRequests, date: Duration)? {
     state.withLock { state in
       guard let date = state.changed else { return nil }
       state.changed = nil

@@ -5,7 +5,7 @@ package struct HTMLReport {
   /// The most days that the page shows: the last ones. The value is 366.
   package static let mostDays = 366
   /// The most outages that the page lists: the longest ones.
-  static let mostOutages = 20
+  private static let mostOutages = 20
   /// The width of a day's picture, in the picture's units.
   private static let width = 1_440.0
 

@@ -14,7 +14,7 @@ package struct LogMachine: Sendable {
 
   /// The shortest time in microseconds that counts as a suspend. Two clocks are never read at exactly the same time, and no
   /// suspend is shorter.
-  static let shortestSuspend: Int64 = 100_000
+  private static let shortestSuspend: Int64 = 100_000
 
   /// The time in suspend that is already stored, at the last moment; nil before the first.
   private var suspended: Int64?

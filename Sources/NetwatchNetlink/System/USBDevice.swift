@@ -64,7 +64,7 @@ extension USBDevice.Interface {
 
   /// Whether this is ADB, or the picture and file transfer of a phone. MTP has the numbers of PTP, its predecessor, or only a
   /// name.
-  var isOfPhone: Bool {
+  fileprivate var isOfPhone: Bool {
     if deviceClass == Self.vendor, name == "MTP" { return true }
     return switch (deviceClass, subclass, `protocol`) {
     case (Self.vendor, 0x42, 0x01), (Self.stillImage, 0x01, 0x01): true
@@ -73,7 +73,7 @@ extension USBDevice.Interface {
   }
 
   /// Whether this is a serial line with modem commands, or the control channel of a modem.
-  var isOfModem: Bool {
+  fileprivate var isOfModem: Bool {
     switch (deviceClass, subclass) {
     // Abstract control model, wireless handset, device management, MBIM.
     case (Self.communication, 0x02), (Self.communication, 0x08), (Self.communication, 0x09),

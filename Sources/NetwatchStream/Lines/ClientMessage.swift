@@ -28,7 +28,7 @@ enum ClientMessage: Hashable, Sendable {
   /// The most bytes of a line.
   static let lineLimit = 4_096
   /// The most bytes of an id.
-  static let idLimit = 64
+  private static let idLimit = 64
   /// The most bytes of a label.
   static let labelLimit = 256
   /// The most requests that may run on behalf of one connection.

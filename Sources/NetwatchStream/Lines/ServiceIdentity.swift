@@ -101,7 +101,7 @@ extension FileIdentity {
   }
 
   /// The network namespace of the calling thread.
-  static var ownNetwork: FileIdentity? { FileIdentity(path: "/proc/thread-self/ns/net") }
+  fileprivate static var ownNetwork: FileIdentity? { FileIdentity(path: "/proc/thread-self/ns/net") }
 
   /// Returns the network namespace of another process; nil if this process has no permission to look.
   static func network(of process: CInt) -> FileIdentity? {

@@ -43,7 +43,7 @@ final class ClientConnection {
   /// Whether the client has closed its writing side. It may still read.
   private(set) var isInputOver = false
   /// Whether an event has been left out, so that the client has to get the newest line.
-  private(set) var isBehind = false
+  private var isBehind = false
   /// Whether a line is complete that was not handled yet.
   private(set) var hasLine = false
   private var output: [UInt8] = []

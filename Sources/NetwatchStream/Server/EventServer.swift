@@ -49,20 +49,20 @@ import NetwatchEventLoop
   private var requestCount = 0
   var writer = JSONLineWriter()
   /// The writer of lines that not every client gets.
-  var figureWriter = JSONLineWriter()
-  var wishes = Wishes()
+  private var figureWriter = JSONLineWriter()
+  private var wishes = Wishes()
   /// Whether a client has changed what it asks for since ``wishes`` was computed.
   private var areWishesStale = false
   /// What was asked of the WiFi network last.
-  var reportedWiFi = WiFiReporting()
+  private var reportedWiFi = WiFiReporting()
   /// The limit of questions to the driver: the service waits for each answer.
-  var wifiLimit = RateLimiter(perSecond: 8)
+  private var wifiLimit = RateLimiter(perSecond: 8)
   /// The timer of the next question about the WiFi network; nil until clients ask too often.
-  var wifiTimer: LoopTimer?
+  private var wifiTimer: LoopTimer?
   /// The clients that get the current values with the next question.
-  var wifiAskers: Set<ObjectIdentifier> = []
+  private var wifiAskers: Set<ObjectIdentifier> = []
   /// The clients that get the quality of the last sample at the end of this turn.
-  var qualityAskers: Set<ObjectIdentifier> = []
+  private var qualityAskers: Set<ObjectIdentifier> = []
   private var greeter = JSONLineWriter()
   private var isGreeterStale = true
   var newest: EventRecord? { didSet { newestLines = [:] } }
@@ -611,7 +611,7 @@ extension EventServer {
   }
 
   /// Does what clients have newly asked for, once for all messages of this turn of the loop.
-  func fulfilWishes() {
+  private func fulfilWishes() {
     wishes = Wishes(of: clients.values)
     provider.sampleTraffic(every: Set(wishes.traffic.keys))
     answerQuality(provider.sampleQuality(!wishes.quality.isEmpty))
@@ -687,7 +687,7 @@ extension EventServer {
     offer(record, to: askers)
   }
 
-  func tellWiFi(_ record: EventRecord) {
+  private func tellWiFi(_ record: EventRecord) {
     guard var state = newest else { return }
     // A client that connects now, or that has missed a state, gets that state with the current values.
     state.path = state.path.with(record.path.connection, reason: state.path.reason)
@@ -717,12 +717,12 @@ extension EventServer {
 
 extension EventRecord {
   /// Returns the record with only those values of the WiFi network that were asked for.
-  func withWiFi(_ reporting: WiFiReporting) -> EventRecord {
+  fileprivate func withWiFi(_ reporting: WiFiReporting) -> EventRecord {
     var record = self
     record.path = path.with(reporting.part(of: path.connection), reason: path.reason)
     return record
   }
 
   /// The record for a client that has not asked for values of the WiFi network.
-  var withoutWiFiDetails: EventRecord { path.wifi == nil ? self : withWiFi(WiFiReporting()) }
+  fileprivate var withoutWiFiDetails: EventRecord { path.wifi == nil ? self : withWiFi(WiFiReporting()) }
 }

@@ -159,7 +159,7 @@ struct FileAtPath: ~Copyable {
   }
 
   var identity: FileIdentity { FileIdentity(status) }
-  var isSocket: Bool { status.st_mode & S_IFMT == S_IFSOCK }
+  fileprivate var isSocket: Bool { status.st_mode & S_IFMT == S_IFSOCK }
   var isOwn: Bool { status.st_uid == geteuid() }
 
   /// Changes the mode of this file, even if another file is at the path by now.
