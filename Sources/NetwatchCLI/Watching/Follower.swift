@@ -18,7 +18,7 @@ final class Follower {
   private var source: StatusSource?
   private var lines = 0
   /// Whether the conditions hold for the last record and, if the internet was probed, it answers.
-  private(set) var isAsWanted = false
+  var isAsWanted: Bool { last.map { conditions.hold(for: $0, in: network) } ?? false }
   /// The record of the last line; nil before the first one.
   private(set) var last: EventRecord?
 
@@ -81,7 +81,6 @@ final class Follower {
     // First, because whoever reads the line may end netwatch at once.
     log?.add(record)
     if networkKey != nil { network = currentNetwork }
-    isAsWanted = conditions.hold(for: record, in: network)
     last = record
     do throws(PlainError) {
       if try renderer.print(record, names(of: record), to: output) { lines += 1 }

@@ -118,31 +118,10 @@ public struct EventRecord: Hashable, Sendable {
   /// The interface that carried the traffic before. In the record of the change from it to another one, and in every record while
   /// nothing is reachable. Otherwise nil, or if netwatch has not seen an interface carry traffic.
   public var lost: LostInterface?
-  private var rare = Rare.nothing
-
-  /// The values that few readers ask for. They are stored separately so that every other record stays small.
-  private indirect enum Rare: Hashable, Sendable {
-    case nothing
-    case known(stages: NetworkStages?, portalURL: PortalURL?)
-  }
-
   /// The stages of the way to the internet and which of them work; nil if stages were not asked for.
-  public var stages: NetworkStages? {
-    get { if case .known(let stages, _) = rare { stages } else { nil } }
-    set {
-      let portal = portalURL
-      rare = newValue == nil && portal == nil ? .nothing : .known(stages: newValue, portalURL: portal)
-    }
-  }
-
+  public var stages: NetworkStages?
   /// The address of the login page of the captive portal. Nil if there is no portal, or it does not give an address.
-  public var portalURL: PortalURL? {
-    get { if case .known(_, let portal) = rare { portal } else { nil } }
-    set {
-      let stages = stages
-      rare = newValue == nil && stages == nil ? .nothing : .known(stages: stages, portalURL: newValue)
-    }
-  }
+  public var portalURL: PortalURL?
 
   /// Creates a record; the properties that are not named here have their defaults.
   ///
