@@ -7,7 +7,7 @@ die() { say "netwatch: $*"; exit 1; }
 # What the build needs, then what the caller names.
 build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libpsl-dev libssl-dev zlib1g-dev libsqlite3-dev"
 
-# The version stands here, and contrib/packaging/version holds all others to it.
+# Prints the version. contrib/packaging/version checks that other files have the same.
 version_of_netwatch() { sed -n 's/.*static let text = "\(.*\)"/\1/p' "$top/Sources/Netwatch/Support/NetwatchVersion.swift"; }
 
 # Prints the name of a version's section in the list of changes, which is [Unreleased] until there is one: section_of_changelog VERSION

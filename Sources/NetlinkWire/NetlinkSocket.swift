@@ -79,7 +79,9 @@ import NetwatchEventLoop
   /// Makes the kernel apply the filters of a request strictly, instead of ignoring those that it does not know.
   ///
   /// - Returns: False if the kernel does not support this (before Linux 4.20).
-  fileprivate func enableStrictChecking() -> Bool { unsafe handle == nil || set(NETLINK_GET_STRICT_CHK, CInt(1), of: SOL_NETLINK) }
+  fileprivate func enableStrictChecking() -> Bool {
+    unsafe handle == nil || set(NETLINK_GET_STRICT_CHK, CInt(1), of: SOL_NETLINK)
+  }
 
   /// Replaces the filter. If the kernel refuses it, or has no room for it (net.core.optmem_max), all messages pass.
   ///
@@ -121,11 +123,8 @@ import NetwatchEventLoop
 
   /// Reads one datagram if there is one. Dropped messages are reported as one more frame.
   ///
-  /// Inlined, because every event passes through here.
-  ///
   /// - Parameter body: The closure that gets each message.
   /// - Returns: False if there is nothing to read now.
-  @inline(__always)
   package func readFrames(_ body: (NetlinkMessage, RawSpan) -> Void) throws(SystemError) -> Bool {
     switch try receive() {
     case .wouldBlock: return false
@@ -330,9 +329,6 @@ package struct NetlinkMessage: Hashable {
   private static let headerLength = 16
 
   /// Calls `body` with each message of a datagram, in order. It stops at a message that is too short or gives a wrong length.
-  ///
-  /// Inlined, because every event passes through here.
-  @inline(__always)
   package static func forEach(in bytes: RawSpan, _ body: (NetlinkMessage) -> Void) {
     var cursor = NetlinkCursor(0..<bytes.byteCount)
     while cursor.hasRoom(for: headerLength) {
@@ -412,9 +408,6 @@ extension RawSpan {
 
   /// Calls `body` with each attribute of a range: its type and the position of its value. It stops at one that gives a wrong
   /// length.
-  ///
-  /// Inlined, because every event passes through here.
-  @inline(__always)
   package func forEachAttribute(in range: Range<Int>, _ body: (_ type: Int, _ value: Range<Int>) -> Void) {
     var cursor = NetlinkCursor(range)
     while cursor.hasRoom(for: Self.attributeHeader) {

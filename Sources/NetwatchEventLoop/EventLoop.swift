@@ -30,7 +30,7 @@ import Synchronization
     let generation: UInt32
   }
 
-  /// Not a tuple, because in generic memory the closure of a tuple is wrapped at each access.
+  /// A place for a descriptor. It is used again, with another generation.
   private struct Slot {
     var descriptor: CInt = -1
     var generation: UInt32 = 0
@@ -242,7 +242,7 @@ import Synchronization
   /// The descriptor of the loop; readable when ``poll()`` has something to do.
   package var descriptor: CInt { epoll.rawValue }
 
-  @inline(__always) private func turn(waits: Bool) throws(SystemError) {
+  private func turn(waits: Bool) throws(SystemError) {
     let isWaiting = waits && !handle.hasOwnJobs && endings.isEmpty
     let count = unsafe epoll_wait(epoll.rawValue, events.baseAddress, CInt(events.count), isWaiting ? -1 : 0)
     if count < 0 {

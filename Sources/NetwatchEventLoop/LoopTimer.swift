@@ -2,7 +2,7 @@
 public final class LoopTimer {
   private let loop: EventLoop
   private let body: () -> Void
-  /// Created once, so that setting the timer allocates nothing.
+  /// What the loop calls.
   private var fire: () -> Void = {}
   /// The place among the loop's timers; nil if the timer is not set.
   private var id: UInt64?

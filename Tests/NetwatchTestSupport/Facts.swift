@@ -115,7 +115,7 @@ extension RouteRequest {
 }
 
 extension MonitorConfiguration {
-  /// For those who list all links.
+  /// A configuration that also publishes changes of links that carry nothing.
   package static var withInterfaces: MonitorConfiguration {
     var configuration = MonitorConfiguration()
     configuration.publishesInterfaceChanges = true

@@ -53,8 +53,8 @@ package final class ManualClock: Clock, LoopClock, Sendable {
     }
   }
 
-  /// Moves the clock. Wakes whoever's time has come: tasks and loops run on their own threads, after this returns. A loop of the
-  /// calling thread fires its timers in its next turn.
+  /// Moves the clock, and wakes the tasks and loops whose deadlines have passed. They run on their own threads, after this returns. A
+  /// loop of the calling thread fires its timers in its next turn.
   package func advance(by duration: Duration) {
     let (woken, loops) = state.withLock { state in
       state.now = state.now.advanced(by: duration)

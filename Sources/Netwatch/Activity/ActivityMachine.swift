@@ -52,7 +52,7 @@ package struct ActivityMachine: Sendable {
   }
 
   /// Takes an event that needs no clock or timer and changes nothing visible. Returns false if the event has to be handled.
-  @inline(__always) package mutating func absorbs(_ event: Event) -> Bool {
+  package mutating func absorbs(_ event: Event) -> Bool {
     guard state == .delayingStart, event == .busy || event == .idle else { return false }
     isBusy = event == .busy
     return true

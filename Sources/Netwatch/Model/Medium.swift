@@ -1,14 +1,17 @@
 /// The kind of link that carries the traffic.
 public enum Medium: String, Hashable, Sendable, CaseIterable {
-  /// One kind of link.
-  ///
-  /// - `wifi`: A WiFi network that this machine takes part in.
-  /// - `wired`: A cable: Ethernet or InfiniBand.
-  /// - `wwan`: A cellular modem.
-  /// - `bluetooth`: A Bluetooth device.
-  /// - `virtual`: A link within this machine, such as the `veth` of a container.
-  /// - `other`: Any other link, such as a tunnel or a point-to-point link, or a bridge over more than one medium.
-  case wifi, wired, wwan, bluetooth, virtual, other
+  /// A WiFi network that this machine takes part in.
+  case wifi
+  /// A cable: Ethernet or InfiniBand.
+  case wired
+  /// A cellular modem.
+  case wwan
+  /// A Bluetooth device.
+  case bluetooth
+  /// A link within this machine, such as the `veth` of a container.
+  case virtual
+  /// Any other link, such as a tunnel or a point-to-point link, or a bridge over more than one medium.
+  case other
 }
 
 /// What a driver reports about its device outside netlink: the uevent and the links beside it in sysfs.

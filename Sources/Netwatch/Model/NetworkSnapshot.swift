@@ -397,7 +397,7 @@ extension Interface {
 package struct SnapshotDelta: Hashable, Sendable {
   /// The families whose lookups may be answered differently now.
   package var routing: AddressFamilies = []
-  /// Whether the list of links has changed, as it is shown.
+  /// Whether something has changed that lists of links show.
   package var isVisible = false
   /// The families in which the kernel announced a change before making it; a lookup may still see the old state.
   package var announcedEarly: AddressFamilies = []

@@ -19,7 +19,8 @@ public struct PortalURL: Hashable, Sendable, CustomStringConvertible {
       let scheme = ["http://", "https://"].first(where: { text.lowercased().hasPrefix($0) })
     else { return nil }
     let authority = text.dropFirst(scheme.count).prefix { !"/?#".contains($0) }
-    // A user and password before the host are there to be taken for the host. Browsers read a \ as a /.
+    // Text before an @ looks like the host and is none: https://bank.example@192.0.2.1 leads to 192.0.2.1. Browsers read a \ as
+    // a /.
     guard !authority.contains("@"), !authority.contains("\\") else { return nil }
     let host: Substring
     if authority.hasPrefix("[") {

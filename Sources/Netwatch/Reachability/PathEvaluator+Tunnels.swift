@@ -10,7 +10,7 @@ extension PathEvaluator {
 
   func isTunnel(_ index: Int32) -> Bool { snapshot.tunnel(beneath: index) != nil }
 
-  /// Returns the same way; if it leads into a tunnel, with what carries the tunnel.
+  /// Returns the outcome of a route. If the route leads into a tunnel, what carries the tunnel decides too.
   func descend(
     _ outcome: RouteOutcome, _ hop: RouteHop, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
   ) -> RouteOutcome {
@@ -145,8 +145,7 @@ extension PathEvaluator {
     // MARK: Evidence
 
     /// Returns the first of the answers that works, else why the first one that leads anywhere does not; nil if none of them
-    /// counts. For a single link without a route the kernel returns "unreachable", so neither of the two is a reason of its
-    /// own.
+    /// counts. "Unreachable" and "no route" count alike: the kernel gives both for a single link without a route.
     ///
     /// - Parameter questions: Each with the addresses that stand for one destination.
     private mutating func best(of questions: [[RouteQuery]], keepsReasons: Bool = false) -> RouteOutcome? {

@@ -15,12 +15,11 @@ public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
 
   /// Creates the status of a machine that is reachable over `medium`.
   package init(of medium: Medium) {
-    // Here and below, not `==`: for enumerations with raw values it compares the texts.
     if case .wwan = medium { self = .wwan } else { self = .wifi }
   }
 
   /// Whether the status is `wifi` or `wwan`.
-  @inline(__always) package var isReachable: Bool {
+  package var isReachable: Bool {
     switch self {
     case .wifi, .wwan: true
     case .unknown, .notReachable: false

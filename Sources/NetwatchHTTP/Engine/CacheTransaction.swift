@@ -54,7 +54,7 @@ final class CacheTransaction {
 
   // MARK: Before the request is sent
 
-  /// Whether the cache has answered, and the answer was not used yet.
+  /// Whether the cache has answered and ``decide(_:)`` has to follow.
   var isDue: Bool { state == .due }
 
   /// Begins to look into the cache. ``found(_:)`` follows.

@@ -9,8 +9,8 @@ import NetwatchStream
 package final class ProbeAnnotator {
   /// The time that a probe may take beyond its timeout before it is given up.
   private static let patience = Duration.seconds(1)
-  /// The time between a line and the probe for it. The reader of the line may wait for the same processor, and goes first.
-  private static let courtesy = Duration.milliseconds(2)
+  /// The time between a line and the probe for it, in which the reader of the line gets the processor.
+  private static let startDelay = Duration.milliseconds(2)
 
   private let loop: EventLoop
   private let settings: ProbeSettings
@@ -83,7 +83,7 @@ package final class ProbeAnnotator {
     let isTimed = newPath != nil
     newPath = path
     if isTimed { return }
-    loop.schedule(after: Self.courtesy) { [weak self] in
+    loop.schedule(after: Self.startDelay) { [weak self] in
       guard let self, let path = newPath else { return }
       newPath = nil
       runner?.pathChanged(path)

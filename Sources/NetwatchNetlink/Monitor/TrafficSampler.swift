@@ -46,7 +46,8 @@ package final class TrafficSampler {
   ///   - input: The source of times. A recording stores the samples. A replay has no timer, because the trace determines when to
   ///     call ``sample()``.
   ///   - read: The closure that reads the counters of a link; nil if the link does not exist.
-  ///   - emit: The closure that gets the figures of all links, once in each interval.
+  ///   - emit: The closure that gets the figures of all links, once in each interval. It gets the interval as it was set, so that
+  ///     the receiver knows whom the figures are for.
   package init(
     on loop: EventLoop, of input: KernelInterface = .kernel,
     reading read: @escaping (_ link: Link, EventTimestamp) -> TrafficMeter.Sample?,
@@ -103,7 +104,7 @@ package final class TrafficSampler {
   private func tick() {
     let now = loop.now
     let due = measurements.filter { $0.value.tick <= now }.keys
-    for interval in due { measurements[interval]?.tick = nextTick(every: interval) }
+    for interval in due { measurements[interval]?.tick = nextSample(every: interval) }
     sample(for: Array(due))
     setTimer()
   }
@@ -121,7 +122,7 @@ package final class TrafficSampler {
   private func begin(_ intervals: [Duration], from samples: [TrafficMeter.Sample]) {
     for interval in intervals {
       _ = measurements[interval]?.figures(at: samples)
-      measurements[interval]?.tick = nextTick(every: interval)
+      measurements[interval]?.tick = nextSample(every: interval)
     }
     setTimer()
   }
@@ -134,7 +135,7 @@ package final class TrafficSampler {
   }
 
   /// Returns the next tick of an interval, or the first whole tenth of a second after it.
-  private func nextTick(every interval: Duration) -> Duration {
+  private func nextSample(every interval: Duration) -> Duration {
     let tick = loop.now.nextTick(every: interval)
     let early = Duration(attoseconds: tick.attoseconds % Self.shortestInterval.attoseconds)
     return early == .zero ? tick : tick - early + Self.shortestInterval

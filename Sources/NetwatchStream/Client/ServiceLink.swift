@@ -12,7 +12,7 @@ package final class ServiceLink {
   /// the file afterwards. So each change of the file is followed by a few attempts, and then by none until the next change.
   private static let retries: [Duration] = [.milliseconds(20), .milliseconds(80), .milliseconds(400)]
   /// The longest line in bytes. A list of every link can be long; a longer line does not come from a service of ours.
-  private static let lineLimit = 4 << 20
+  private static let longestLine = 4 << 20
   private static let readSize = 16 << 10
 
   private let loop: EventLoop
@@ -37,7 +37,7 @@ package final class ServiceLink {
   private var process: CInt?
   private var input: [UInt8] = []
   private var output: [UInt8] = []
-  /// Whether the service has sent anything but errors. A service that refuses the connection has not.
+  /// Whether the service has sent a line that is no error. A service that refuses the connection sends an error alone.
   private var isWelcome = false
 
   /// Creates a link that is not connected yet.
@@ -249,7 +249,7 @@ package final class ServiceLink {
     }
     lines.removeSubrange(..<start)
     input = lines
-    if input.count > Self.lineLimit { lose() }
+    if input.count > Self.longestLine { lose() }
   }
 
   private func hear(_ value: JSONValue) {

@@ -395,12 +395,12 @@ import NetwatchEventLoop
       guard client.read() else { return false }
     }
     var isThere = true
-    let isShort = client.splitLines { line in
+    let fits = client.splitLines { line in
       cost += OrderCost.line(of: line.count)
       isThere = handle(line, of: client, &cost)
       return isThere && !client.isArriving && !client.awaitsAnswer && cost < OrderCost.turn
     }
-    guard isShort else { return client.end(because: "a line has at most \(ClientMessage.lineLimit) bytes") }
+    guard fits else { return client.end(because: "a line has at most \(ClientMessage.lineLimit) bytes") }
     guard isThere else { return false }
     // A client that has asked for the state anew, or for values, goes on when it has got them.
     return client.isArriving || client.awaitsAnswer || continueTurn(client)
