@@ -99,7 +99,7 @@ import Testing
       (verdict.medium, verdict.cost.expense) = (medium, isExpensive ? .modem : nil)
       return NetworkPath(verdict: verdict, reason: .routeUp, interfaces: [])
     }
-    let feed = MonitorFeed(path(.wwan, isExpensive: true), MonitorStatistics())
+    let feed = MonitorFeed(path(.wwan, isExpensive: true))
     let monitor = NetworkMonitor(feed: feed) {}
     let source: any PathSource = monitor
     #expect(source.medium == .wwan && source.isExpensive == true)

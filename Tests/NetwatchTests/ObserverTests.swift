@@ -15,7 +15,7 @@ extension NetworkPath {
 
 /// A monitor without a kernel.
 struct FakeMonitor {
-  let feed = MonitorFeed(.number(0), MonitorStatistics())
+  let feed = MonitorFeed(.number(0))
   let stops = Lock(0)
   var monitor: NetworkMonitor { NetworkMonitor(feed: feed) { [stops] in stops.withLock { $0 += 1 } } }
   func publish(_ numbers: Int32...) { for number in numbers { feed.broadcast.publish(.number(number)) } }

@@ -90,3 +90,34 @@ public final class NetworkMonitor: Sendable {
     LatestValues(broadcast: feed.broadcast, owner: self)
   }
 }
+
+/// The values that a source of paths writes and a ``NetworkMonitor`` reads. The source does not hold the monitor.
+package final class MonitorFeed: Sendable {
+  package let broadcast: Broadcast<NetworkPath, NetworkMonitorError>
+  package let statistics: Lock<MonitorStatistics>
+  private let publishesInterfaceChanges: Bool
+
+  /// Creates a feed. Its path is unknown until the first one is published.
+  package init(
+    _ path: NetworkPath = NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []),
+    publishesInterfaceChanges: Bool = false
+  ) {
+    broadcast = Broadcast(path)
+    statistics = Lock(MonitorStatistics())
+    self.publishesInterfaceChanges = publishesInterfaceChanges
+  }
+
+  /// Publishes a path. One about links that carry nothing is only remembered, unless such changes are wanted.
+  package func publish(
+    _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ statistics: MonitorStatistics
+  ) {
+    self.statistics.withLock { $0 = statistics }
+    if change == .interfaces, !publishesInterfaceChanges { broadcast.remember(path) } else { broadcast.publish(path) }
+  }
+
+  /// Ends the monitor: publishes a last path with the status `unknown`, then the error.
+  package func fail(_ error: NetworkMonitorError) {
+    broadcast.publish(NetworkPath(verdict: .unknown, reason: .unresolved, interfaces: []))
+    broadcast.end(.failure(error))
+  }
+}

@@ -57,20 +57,24 @@ final class SharedNetlink: Sendable {
   private static func watch(
     _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: Promise<Result<Started, any Error>>
   ) throws {
-    let publisher = FeedPublisher(configuration)
+    let feed = MonitorFeed(publishesInterfaceChanges: configuration.publishesInterfaceChanges)
     var files: RuleFiles?
     if case .followed(let report) = configuration.machineRules { files = RuleFiles(for: .user, warn: report) }
+    weak var current: NetlinkReachability?
+    // Released with the first path: the answer holds what holds this.
+    var waiting: Promise<Result<Started, any Error>>? = answer
     let reachability = try NetlinkReachability(
       on: source, configuration: configuration, rules: files?.rules ?? NetworkRules(),
-      publish: { path, change, _ in publisher.publish(path, change) },
+      publish: { [unowned source] path, change, _ in
+        guard let reachability = current else { return }
+        feed.publish(path, change, reachability.statistics)
+        waiting.take()?.fulfill(.success((feed, LoopBound(reachability, on: source.loop))))
+      },
       fail: { [unowned source] error in
-        publisher.feed?.fail(error.asMonitorError)
+        feed.fail(error.asMonitorError)
         if source.isIdle { source.loop.stop() }
       })
-    publisher.statistics = { [unowned reachability] in reachability.statistics }
-    publisher.isReady = { [unowned reachability, unowned source] feed in
-      answer.fulfill(.success((feed, LoopBound(reachability, on: source.loop))))
-    }
+    current = reachability
     try reachability.start()
     if let files { reachability.follow(files) }
   }
@@ -113,37 +117,6 @@ private final class TrafficReader: Sendable {
     handle.submit { [self] loop in
       let sampler = sampler.withLock { $0.take() }
       sampler?.value(on: loop)?.stop()
-    }
-  }
-}
-
-/// Makes a feed from the first path, and publishes the following paths into it.
-private final class FeedPublisher {
-  private(set) var feed: MonitorFeed?
-  /// The closure that is called once, with the new feed, and then released: it may hold an object that holds this one.
-  var isReady: ((MonitorFeed) -> Void)?
-  var statistics: () -> MonitorStatistics = { MonitorStatistics() }
-  private let publishesInterfaceChanges: Bool
-
-  init(_ configuration: MonitorConfiguration) {
-    publishesInterfaceChanges = configuration.publishesInterfaceChanges
-  }
-
-  func publish(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
-    let statistics = statistics()
-    guard let feed else {
-      let feed = MonitorFeed(path, statistics)
-      self.feed = feed
-      let ready = isReady
-      isReady = nil
-      ready?(feed)
-      return
-    }
-    feed.statistics.withLock { $0 = statistics }
-    if change == .interfaces, !publishesInterfaceChanges {
-      feed.broadcast.remember(path)
-    } else {
-      feed.broadcast.publish(path)
     }
   }
 }
