@@ -91,14 +91,15 @@ final class Service {
   private func take(_ record: EventRecord) {
     if failure != nil { return }
     last = record
-    if record.event == .initial || record.event == .reachability {
+    let isOfPath = record.event == .initial || record.event == .reachability
+    if isOfPath {
       outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
       countCarrier(of: record.path)
     }
     log?.add(record)
     server?.publish(record)
     // A client knows nothing of the new path's quality until it is told.
-    if wantsQuality, let quality = quality(of: record.path) { server?.publish(quality) }
+    if isOfPath, wantsQuality, let quality = quality(of: record.path) { server?.publish(quality) }
     hooks?.run(record)
   }
 
