@@ -6,8 +6,9 @@ extension NetworkMonitor {
   ///
   /// The sequence has one value in each interval, and none while no link carries the path. If there is a tunnel, the values are
   /// of the link beneath it. If a reader is slow, only the newest value waits for it. Samples are taken at whole multiples of
-  /// the interval, so that several sequences wake the machine together. The first rates are known within one and a half
-  /// intervals. The sequence keeps the monitor running; if netlink is lost, the sequence ends.
+  /// the interval, so that several sequences wake the machine together, and at the next whole tenth of a second if the interval is
+  /// none. The first rates are known within one and a half intervals. The sequence keeps the monitor running; if netlink is lost, the
+  /// sequence ends.
   ///
   /// - Parameter interval: The time between two samples, at least 0.1 seconds. Default: 1 second.
   /// - Returns: The sequence of the traffic.
