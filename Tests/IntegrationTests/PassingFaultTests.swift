@@ -114,6 +114,22 @@ import Testing
     while try follow.next().status != "not-reachable" {}
   }
 
+  @Test func `a follower that has read netlink before its service came reads it later, too`() throws {
+    let service = try RunningService()
+    try service.kill()
+    let follow = try service.follow()
+    _ = try follow.next()
+    try service.restart()
+    let request = try newRequest(service.environment)
+    while try follow.next().inFlight != 1 {}
+    try limitDescriptors(of: follow.process, to: 3)
+    try service.kill()
+    try service.namespace.run("ip link set v1 down")
+    try limitDescriptors(of: follow.process, to: 256)
+    while try follow.next().status != "not-reachable" {}
+    withExtendedLifetime(request) {}
+  }
+
   @Test func `a service that has none when traffic is asked for counts later`() throws {
     let service = try RunningService()
     let client = try service.client()

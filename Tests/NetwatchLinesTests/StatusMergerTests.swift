@@ -229,6 +229,28 @@ import Testing
       merger(Self.local(.initial, Self.path("wl0", signal: -80))) == ["+1 wifi signal_changed wl0 0"])
   }
 
+  @Test func `new values of the WiFi network have the time at which they were read`() {
+    var merger = StatusMerger(.everything, signalChanges: .all)
+    let now = EventTimestamp(monotonic: 1_000, wall: 2_000)
+    func times(_ input: StatusMerger.Input) -> [Int64] {
+      merger.handle(input, at: now).flatMap { output -> [Int64] in
+        switch output {
+        case .record(let record): _ = merger.sequence.append(record)
+        case .update(let record): return [record.monotonicNanoseconds, record.nanosecondsSince1970]
+        case .watch, .count: break
+        }
+        return []
+      }
+    }
+    _ = times(.noService)
+    _ = times(Self.local(.initial, Self.path("wl0", signal: -50)))
+    #expect(times(Self.local(.wifi, Self.path("wl0", .signalChanged, signal: -60))) == [5, 5])
+    _ = times(Self.served(.initial, Self.path("wl0")))
+    #expect(times(Self.served(.wifi, Self.path("wl0", .signalChanged, signal: -70))) == [5, 5])
+    _ = times(.serviceLost)
+    #expect(times(Self.local(.initial, Self.path("wl0", signal: -80))) == [5, 5])
+  }
+
   // MARK: Any order
 
   @Test func `whatever comes in whatever order, each record differs from the one before`() {

@@ -121,7 +121,7 @@ final class Service {
     guard let log, var record = last else { return }
     record.event = .traffic
     record.traffic = [traffic]
-    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    record.timestamp = moment
     log.add(record)
   }
 

@@ -69,7 +69,7 @@ package final class LocalStatus {
   /// - Parameter triesAgain: Whether a lack of descriptors or memory is no failure, because it passes. Default: false.
   package func watch(triesAgain: Bool = false) {
     guard reachability == nil else { return }
-    let retry = netlinkRetry ?? Retry(on: loop) { [unowned self] in readNetlink(triesAgain: triesAgain) }
+    let retry = Retry(on: loop) { [unowned self] in readNetlink(triesAgain: triesAgain) }
     netlinkRetry = retry
     retry.begin()
   }
@@ -113,8 +113,9 @@ package final class LocalStatus {
 
   private func take(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: EventTimestamp) {
     if case .wifi = change {
-      guard let record = sequence.repeat(as: .wifi, at: moment, path) else { return }
-      return emit(record)
+      sequence.update(path)
+      if let record = sequence.repeated(as: .wifi, at: moment) { emit(record) }
+      return
     }
     let listsLinks = options.configuration.publishesInterfaceChanges
     if case .interfaces = change {
@@ -167,9 +168,6 @@ package final class LocalStatus {
   }
 
   // MARK: What is in flight
-
-  /// Whether anything is counted here when no service counts.
-  var counts: Bool { counter != nil }
 
   /// The state of the indicator and the number in flight; nothing in flight if it is not counted here now.
   package var activity: EventRecord.Activity { isCounting ? counter?.activity ?? .init() : .init() }

@@ -71,7 +71,7 @@ struct StatusMerger {
     case .noService:
       origin = .awaitedHere
       return [.count(true), .watch(true)]
-    case .local(let record): return takeLocal(record, at: moment)
+    case .local(let record): return takeLocal(record)
     case .counted(let activity):
       guard origin == .here else { return [] }
       return records(sequence.record(of: activity, because: .serviceLost, at: moment))
@@ -97,7 +97,7 @@ struct StatusMerger {
 
   // MARK: This process
 
-  private mutating func takeLocal(_ record: EventRecord, at moment: EventTimestamp) -> [Output] {
+  private mutating func takeLocal(_ record: EventRecord) -> [Output] {
     guard origin == .here || origin == .awaitedHere else { return [] }
     origin = .here
     var record = record
@@ -106,20 +106,21 @@ struct StatusMerger {
       if record.event == .activity { return [] }
       record.activity = servedActivity
     }
-    if record.event == .wifi { return update(record.path, at: moment) }
+    if record.event == .wifi { return update(record.path, at: record.timestamp) }
     guard record.event == .initial, let last = sequence.last else { return [.record(record)] }
     // The first path after a service has ended is told only if it differs.
     if let next = successor(record, of: last, because: hasLostService ? .serviceLost : .requestEnded) {
       return [.record(next)]
     }
     if let new = record.path.wifi?.signal, signalChanges?.hasNews(new, after: last.path.wifi?.signal) == true {
-      return update(record.path.with(reason: .signalChanged), at: moment)
+      return update(record.path.with(reason: .signalChanged), at: record.timestamp)
     }
     return []
   }
 
   private mutating func update(_ path: NetworkPath, at moment: EventTimestamp) -> [Output] {
-    sequence.repeat(as: .wifi, at: moment, path).map { [.update($0)] } ?? []
+    sequence.update(path)
+    return sequence.repeated(as: .wifi, at: moment).map { [.update($0)] } ?? []
   }
 
   // MARK: The service
@@ -149,8 +150,7 @@ struct StatusMerger {
     let isLate = !record.path.saysTheSame(as: sequence.last?.path ?? record.path)
     // The first record is the response to this client.
     if origin != .service || !isOfThisNetwork || isLate || record.path.reason == .initial { return [] }
-    return update(
-      record.path, at: EventTimestamp(monotonic: record.monotonicNanoseconds, wall: record.nanosecondsSince1970))
+    return update(record.path, at: record.timestamp)
   }
 
   // MARK: Records
@@ -201,15 +201,14 @@ struct RecordSequence {
     return .unresolved(sequence: count)
   }
 
-  /// Returns the last record with another event and date, and perhaps another path. It has the number of the last. Nil if there is
-  /// none.
-  mutating func `repeat`(as event: EventRecord.Event, at moment: EventTimestamp, _ path: NetworkPath? = nil)
-    -> EventRecord?
-  {
-    if let path { last?.path = path }
+  /// Notes new values of the last path.
+  mutating func update(_ path: NetworkPath) { last?.path = path }
+
+  /// Returns the last record, which keeps its number, with another event and date. Nil if there is none.
+  func repeated(as event: EventRecord.Event, at moment: EventTimestamp) -> EventRecord? {
     guard var record = last else { return nil }
     record.event = event
-    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    record.timestamp = moment
     return record
   }
 
@@ -222,7 +221,7 @@ struct RecordSequence {
     record.activity = activity
     record.activityReason = reason
     record.sequence = nextNumber
-    (record.nanosecondsSince1970, record.monotonicNanoseconds) = (moment.wall, moment.monotonic)
+    record.timestamp = moment
     return record
   }
 
@@ -231,6 +230,12 @@ struct RecordSequence {
 }
 
 extension EventRecord {
+  /// The time of the event on both clocks.
+  package var timestamp: EventTimestamp {
+    get { EventTimestamp(monotonic: monotonicNanoseconds, wall: nanosecondsSince1970) }
+    set { (monotonicNanoseconds, nanosecondsSince1970) = (newValue.monotonic, newValue.wall) }
+  }
+
   /// Returns a record in which nothing is known yet, while the name of a host is resolved.
   static func unresolved(sequence: UInt64) -> EventRecord {
     let moment = EventTimestamp.now

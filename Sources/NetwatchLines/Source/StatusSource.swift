@@ -144,7 +144,7 @@ package final class StatusSource {
 
   /// Passes on the last record again, with the current figures.
   private func emitFigures(_ event: EventRecord.Event, at moment: EventTimestamp) {
-    guard !isFinished, let record = merger.sequence.repeat(as: event, at: moment) else { return }
+    guard !isFinished, let record = merger.sequence.repeated(as: event, at: moment) else { return }
     emitWithFigures(record)
   }
 
@@ -237,7 +237,7 @@ package final class StatusSource {
       options.warn("\(error)")
       probes = nil
     }
-    guard var record = held ?? merger.sequence.repeat(as: .reachability, at: .now) else { return }
+    guard var record = held ?? merger.sequence.repeated(as: .reachability, at: .now) else { return }
     if held == nil {
       record.path = record.path.with(reason: .rulesChanged)
       record.internet = nil
