@@ -75,12 +75,10 @@ final class Follower {
   /// The ID of the network that carries the last path; nil while it is not known.
   private(set) var network: NetworkIdentity?
 
-  private var currentNetwork: NetworkIdentity? { networkKey.flatMap { source?.network(key: $0) } }
-
   private func print(_ record: EventRecord) {
     // First, because whoever reads the line may end netwatch at once.
     log?.add(record)
-    if networkKey != nil { network = currentNetwork }
+    network = networkKey.flatMap { source?.network(key: $0) }
     last = record
     do throws(PlainError) {
       if try renderer.print(record, names(of: record), to: output) { lines += 1 }
@@ -91,6 +89,7 @@ final class Follower {
     }
     if output.isReaderGone || lines >= count ?? .max { source?.finish() }
   }
+
   private func names(of record: EventRecord) -> LineNames {
     var names = LineNames(requests: { [self] in source?.labels(of: record) ?? [] })
     if namesPrograms {

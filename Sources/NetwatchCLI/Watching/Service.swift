@@ -26,8 +26,6 @@ final class Service {
   /// The sampler of quality; nil until a client asks for that.
   private var qualitySampler: QualitySampler?
   private var wantsQuality = false
-  /// The last record; nil until netlink was read.
-  private var last: EventRecord?
   private var failure: (any Error)?
 
   /// - Parameters:
@@ -90,7 +88,6 @@ final class Service {
   /// Passes a record on to the clients, the hooks and the log.
   private func take(_ record: EventRecord) {
     if failure != nil { return }
-    last = record
     let isOfPath = record.event == .initial || record.event == .reachability
     if isOfPath {
       outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
@@ -114,11 +111,11 @@ final class Service {
       server?.publish(traffic, every: interval)
     }
     trafficSampler?.setIntervals(trafficIntervals)
-    if let last { countCarrier(of: last.path) }
+    if let path = status?.last?.path { countCarrier(of: path) }
   }
 
   private func logTraffic(_ traffic: LinkTraffic, at moment: EventTimestamp) {
-    guard let log, var record = last else { return }
+    guard let log, var record = status?.last else { return }
     record.event = .traffic
     record.traffic = [traffic]
     record.timestamp = moment
@@ -169,21 +166,22 @@ extension Service: EventServer.Provider {
 
   func sampleTraffic(every intervals: Set<Duration>) {
     trafficIntervals = intervals.union([loggedTraffic].compactMap { $0 })
-    if trafficSampler == nil, !trafficIntervals.isEmpty {
+    if let trafficSampler {
+      trafficSampler.setIntervals(trafficIntervals)
+    } else if !trafficIntervals.isEmpty {
       let retry = trafficRetry ?? Retry(on: loop) { [unowned self] in (try? makeTrafficSampler()) != nil }
       trafficRetry = retry
       retry.begin()
     }
-    trafficSampler?.setIntervals(trafficIntervals)
   }
 
   func sampleQuality(_ isWanted: Bool) -> LinkQuality? {
     wantsQuality = isWanted
-    guard isWanted, let last else {
+    guard isWanted, let path = status?.last?.path else {
       qualitySampler?.stop()
       return nil
     }
-    return quality(of: last.path)
+    return quality(of: path)
   }
 
   func report(_ wifi: WiFiReporting) -> WiFiConnection? { status?.report(wifi) }

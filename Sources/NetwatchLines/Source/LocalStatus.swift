@@ -50,11 +50,14 @@ package final class LocalStatus {
     wifi = options.configuration.wifi
     if options.activity.counts != .requests || options.countsRequests {
       counter = ActivityCounter(
-        options.activity, on: loop, warn: options.warn, path: { [unowned self] in sequence.last?.path },
+        options.activity, on: loop, warn: options.warn, path: { [unowned self] in last?.path },
         changed: { [unowned self] in activityReason = $0 })
       loop.onTurnEnd = { [unowned self] in emitCount() }
     }
   }
+
+  /// The last record; nil before the first one.
+  package var last: EventRecord? { sequence.last }
 
   // MARK: The path
 

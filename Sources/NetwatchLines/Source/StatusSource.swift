@@ -124,7 +124,7 @@ package final class StatusSource {
   private func merge(_ input: StatusMerger.Input) {
     for output in merger.handle(input, at: .now) where !isFinished {
       switch output {
-      case .record(let record): if let probes { probes.add(record) } else { add(record) }
+      case .record(let record): addWithProbes(record)
       case .update(let record): emitWithFigures(record)
       case .watch(true): local?.watch(triesAgain: !merger.sequence.isEmpty)
       case .watch(false): local?.stopWatching()
@@ -134,6 +134,10 @@ package final class StatusSource {
       case .count(false): local?.stopCounting()
       }
     }
+  }
+
+  private func addWithProbes(_ record: EventRecord) {
+    if let probes { probes.add(record) } else { add(record) }
   }
 
   private func add(_ record: EventRecord) {
@@ -244,7 +248,7 @@ package final class StatusSource {
       record.portalURL = nil
       record.sequence = merger.sequence.nextNumber
     }
-    if let probes { probes.add(record) } else { add(record) }
+    addWithProbes(record)
   }
 
   // MARK: Questions

@@ -30,8 +30,8 @@ package final class QualitySampler {
   ///     trace determines when to call ``sample()``.
   ///   - list: The closure that lists the connections from these addresses; nil if the kernel does not list all. Default: nil,
   ///     the kernel is asked.
-  ///   - addresses: The closure that returns the addresses that traffic leaves from. Nil if they are not known; then those of the
-  ///     path count.
+  ///   - addresses: The closure that returns the addresses that traffic leaves from. Nil if they are not known; then no
+  ///     connection counts.
   ///   - warn: The closure that gets a sentence for people if connections cannot be listed.
   ///   - emit: The closure that gets the figures of each sample after the first.
   package init(

@@ -51,7 +51,6 @@ private final class Report: @unchecked Sendable {
   /// The shortest time between two messages while a request runs. The first begin and the last end are reported at once.
   private static let interval = Duration.milliseconds(250)
 
-  private unowned let loop: EventLoop
   private let indicator: ActivityIndicator
   private let label: String?
   private var link: ServiceLink?
@@ -59,7 +58,6 @@ private final class Report: @unchecked Sendable {
 
   init(of indicator: ActivityIndicator, _ label: String?, to addresses: [ServiceAddress], on loop: EventLoop) {
     self.indicator = indicator
-    self.loop = loop
     self.label = label
     link = ServiceLink(to: addresses, on: loop)
     link?.start()

@@ -173,15 +173,14 @@ package struct RunningRequests: Hashable, Sendable {
 
   /// The message as a line with its newline. If it would be too long, labels with few requests are left out.
   fileprivate var line: String {
-    var text = "{\"running\":\(count)"
-    var separator = ",\"labels\":["
+    let start = "{\"running\":\(count)"
+    var entries = ""
     for (label, requests) in labels.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-      let entry = "\(separator){\"label\":\(label.json),\"requests\":\(requests)}"
-      guard text.utf8.count + entry.utf8.count <= ClientMessage.lineLimit - 4 else { break }
-      text += entry
-      separator = ","
+      let entry = (entries.isEmpty ? "" : ",") + "{\"label\":\(label.json),\"requests\":\(requests)}"
+      guard start.utf8.count + entries.utf8.count + entry.utf8.count <= ClientMessage.lineLimit - 16 else { break }
+      entries += entry
     }
-    return text + (separator == "," ? "]}\n" : "}\n")
+    return entries.isEmpty ? start + "}\n" : start + ",\"labels\":[\(entries)]}\n"
   }
 }
 

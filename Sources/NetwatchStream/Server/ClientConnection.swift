@@ -218,11 +218,13 @@ struct ClientRequests {
   private var textSize = 0
   /// The requests without ids.
   private(set) var announced = RunningRequests()
+  /// The approximate memory of the requests without ids, in bytes.
+  private var announcedSize = 0
 
   var count: Int { labels.count + announced.count }
 
   /// The approximate memory of all requests, in bytes.
-  var size: Int { labels.capacity * Self.placeSize + textSize + Self.size(of: announced) }
+  var size: Int { labels.capacity * Self.placeSize + textSize + announcedSize }
 
   /// Returns the approximate memory that one more request takes, in bytes.
   func growth(by id: String, label: String?) -> Int {
@@ -249,7 +251,10 @@ struct ClientRequests {
   }
 
   /// Replaces the requests without ids.
-  mutating func announce(_ requests: RunningRequests) { announced = requests }
+  mutating func announce(_ requests: RunningRequests) {
+    announced = requests
+    announcedSize = Self.size(of: requests)
+  }
 
   /// Calls `body` with each label and the number of its requests. Requests without a label are skipped.
   func forEachLabel(_ body: (String, Int) -> Void) {
@@ -257,8 +262,10 @@ struct ClientRequests {
     for (label, count) in announced.labels { body(label, count) }
   }
 
-  /// Returns the approximate memory of requests without ids, in bytes.
-  static func size(of requests: RunningRequests) -> Int {
+  /// Returns the approximate memory that these requests without ids take more than those that run, in bytes.
+  func growth(by requests: RunningRequests) -> Int { Self.size(of: requests) - announcedSize }
+
+  private static func size(of requests: RunningRequests) -> Int {
     requests.labels.keys.reduce(requests.labels.capacity * placeSize) { $0 + size(of: $1, nil) }
   }
 

@@ -464,7 +464,7 @@ import NetwatchEventLoop
   }
 
   private func begin(_ id: String, _ label: String?, for client: ClientConnection) throws(ProtocolError) {
-    guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may begin requests here") }
+    try checkRight(of: client)
     guard !client.requests.isRunning(id) else { return }
     try check(1, of: client.requests.growth(by: id, label: label), for: client)
     client.requests.begin(id, label: label)
@@ -472,13 +472,18 @@ import NetwatchEventLoop
   }
 
   private func announce(_ requests: RunningRequests, for client: ClientConnection) throws(ProtocolError) {
-    guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may begin requests here") }
-    let former = client.requests.announced
-    let growth = ClientRequests.size(of: requests) - ClientRequests.size(of: former)
+    try checkRight(of: client)
+    let more = requests.count - client.requests.announced.count
+    let growth = client.requests.growth(by: requests)
     // Fewer requests are always accepted.
-    if requests.count > former.count || growth > 0 { try check(requests.count - former.count, of: growth, for: client) }
+    if more > 0 || growth > 0 { try check(more, of: growth, for: client) }
     client.requests.announce(requests)
-    if requests.count != former.count { changeRequestCount(by: requests.count - former.count) }
+    if more != 0 { changeRequestCount(by: more) }
+  }
+
+  /// Checks whether a client may begin requests.
+  private func checkRight(of client: ClientConnection) throws(ProtocolError) {
+    guard client.mayBegin else { throw .notUnderstood("only root and the service's own user may begin requests here") }
   }
 
   /// Checks whether more requests of this size may run.
