@@ -41,7 +41,9 @@ import Testing
   @Test func `a link that stands on a dead one says so`() throws {
     let namespace = try NetworkNamespace.withPair()
     try namespace.configure("link add link v0 name mv0 type macvlan", "link set mv0 up", "addr add 10.0.0.1/24 dev mv0")
+    try namespace.waitUntilRunning("mv0")
     try namespace.run("ip route add default via 10.0.0.2", "ip link set v1 down")
+    try namespace.waitUntilLowerLinkIsDown("mv0")
     let explanation = try ChildProcess.run(namespace.command([Programs.netwatch, "explain"])).output.joined(
       separator: "\n")
     #expect(

@@ -146,6 +146,12 @@ final class NetworkNamespace {
         + "esac; do sleep 0.01; done")
   }
 
+  /// The kernel tells a link that stands on another one of its carrier later, at most once a second: until then it is
+  /// said to run.
+  func waitUntilLowerLinkIsDown(_ link: String) throws {
+    try run("until ip -br link show dev \(link) up | grep -q LOWERLAYERDOWN; do sleep 0.01; done")
+  }
+
   /// Sends datagrams to a neighbour that nobody is, over a link. The kernel is told his link address, so that they go out.
   func send(_ count: Int = 1, bytes: Int = 1, to neighbour: String, over link: String) throws {
     try configure("neigh replace \(neighbour) lladdr 02:00:00:00:00:02 dev \(link) nud permanent")
