@@ -13,7 +13,7 @@ public enum KernelClock: Sendable {
   /// The current time of the clock.
   public var now: Duration { .nanoseconds(nanoseconds) }
 
-  /// The current time of the clock in nanoseconds. Reading it costs a tenth of ``now``.
+  /// The current time of the clock in nanoseconds.
   public var nanoseconds: Int64 {
     var time = timespec()
     let id: clockid_t =

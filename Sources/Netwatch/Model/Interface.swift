@@ -100,9 +100,7 @@ public struct Interface: Hashable, Sendable, Identifiable {
   }
 }
 
-/// The name of a link as the kernel's bytes, at most 15 of them.
-///
-/// Plain memory: every verdict contains a name, and each copy of a string would change its reference count.
+/// The name of a link as the kernel's bytes, at most 15 of them. They need not be UTF-8.
 package struct InterfaceName: Hashable, Sendable {
   /// The size of the kernel's buffer (IFNAMSIZ), including the zero at the end.
   package static let capacity = 16
@@ -132,13 +130,6 @@ package struct InterfaceName: Hashable, Sendable {
   }
 
   package subscript(position: Int) -> UInt8 { bytes[position] }
-
-  /// Compares both halves of the names at once. The synthesized comparison takes 130 instructions.
-  package static func == (left: InterfaceName, right: InterfaceName) -> Bool {
-    let left = unsafe unsafeBitCast(left.bytes, to: SIMD2<UInt64>.self)
-    let right = unsafe unsafeBitCast(right.bytes, to: SIMD2<UInt64>.self)
-    return left.x == right.x && left.y == right.y
-  }
 
   /// The name as text. Bytes that are not UTF-8 are replaced by U+FFFD.
   package var text: String {

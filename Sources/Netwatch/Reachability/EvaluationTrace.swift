@@ -62,6 +62,7 @@ package struct EvaluationTrace: Sendable {
 
   package init(keepsSteps: Bool = false) {
     if keepsSteps { steps = [] }
+    used.reserveCapacity(8)
   }
 
   /// Returns the kernel's answer to a question; nil if the question has to be asked.

@@ -55,7 +55,6 @@ package struct RouteQuery: Hashable, Sendable {
   /// Feeds what tells most questions apart into a hasher.
   package func hash(into hasher: inout Hasher) {
     hasher.combine(destination)
-    hasher.combine(source)
     hasher.combine(link)
   }
 

@@ -21,8 +21,7 @@ extension Unicode.Scalar {
 extension StringProtocol {
   /// The text for a terminal: each character that ``Unicode/Scalar/isUnsafeInTerminal`` is replaced by `?`.
   package var sanitizedForTerminal: String {
-    // Nearly all text is harmless, and ASCII.
-    if utf8.allSatisfy({ 0x20..<0x7f ~= $0 }) { return String(self) }
+    guard unicodeScalars.contains(where: \.isUnsafeInTerminal) else { return String(self) }
     var result = ""
     for scalar in unicodeScalars { result.unicodeScalars.append(scalar.isUnsafeInTerminal ? "?" : scalar) }
     return result
