@@ -71,3 +71,119 @@ struct BarState {
     }
   }
 }
+
+/// A set of marks for a bar. Each mark has its own shape, so that nobody has to distinguish colours.
+enum IconSet: String, CaseIterable {
+  /// Circles and arrows, which most fonts have.
+  case unicode
+  /// Icons of a patched font (nerdfonts.com). All of them are also in Font Awesome, so its fonts work as well.
+  case nerd
+  case ascii
+  /// No marks, but words if a mark would be the only sign.
+  case none
+
+  func mark(of condition: BarState.Condition) -> StaticString {
+    switch self {
+    case .nerd: Self.picture(of: condition)
+    case .none: ""
+    case .unicode:
+      switch condition {
+      case .online: "●"
+      case .portal: "◐"
+      case .noInternet: "◌"
+      case .offline: "○"
+      case .unknown: "?"
+      }
+    case .ascii:
+      switch condition {
+      case .online: "*"
+      case .portal: "!"
+      case .noInternet: "x"
+      case .offline: "-"
+      case .unknown: "?"
+      }
+    }
+  }
+
+  private static func picture(of condition: BarState.Condition) -> StaticString {
+    switch condition {
+    case .online(.wifi): "\u{f1eb}"
+    case .online(.wired): "\u{f0e8}"
+    case .online(.wwan): "\u{f012}"
+    case .online(.bluetooth): "\u{f293}"
+    case .online(.virtual): "\u{f1b3}"
+    case .online(.other): "\u{f0ac}"
+    case .portal: "\u{f090}"
+    case .noInternet: "\u{f071}"
+    case .offline: "\u{f127}"
+    case .unknown: "\u{f128}"
+    }
+  }
+
+  var vpn: StaticString { self == .nerd ? "\u{f023}" : "VPN" }
+
+  var activity: StaticString {
+    switch self {
+    case .unicode: "⇅"
+    case .nerd: "\u{f0ec}"
+    case .ascii: "%"
+    case .none: "busy"
+    }
+  }
+
+  /// The mark of received traffic.
+  var down: StaticString {
+    switch self {
+    case .unicode: "↓"
+    case .nerd: "\u{f063}"
+    case .ascii: "v"
+    case .none: "down "
+    }
+  }
+
+  /// The mark of sent traffic.
+  var up: StaticString {
+    switch self {
+    case .unicode: "↑"
+    case .nerd: "\u{f062}"
+    case .ascii: "^"
+    case .none: "up "
+    }
+  }
+
+  /// The marks of a graph from the lowest to the highest, all of the same width.
+  var levels: [StaticString] {
+    self == .ascii ? ["_", ".", "-", "~", "=", "+", "*", "#"] : ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"]
+  }
+
+  /// The mark at the end of a text that was cut off.
+  var ellipsis: StaticString { self == .ascii ? "~" : "…" }
+}
+
+/// The last samples of a link's traffic, with both directions added, as a row of small bars.
+struct TrafficGraph: Hashable {
+  static let width = 8
+  /// The lowest rate that can fill a bar, in bits per second, so that background traffic does not look like work.
+  private static let smallestTop: UInt64 = 100_000
+
+  /// The samples in bits per second, the newest last.
+  private var samples: [UInt64] = []
+
+  mutating func add(_ traffic: LinkTraffic?) {
+    if samples.count == Self.width { samples.removeFirst() }
+    let (sum, isTooMuch) = (traffic?.receivedBitsPerSecond ?? 0).addingReportingOverflow(
+      traffic?.sentBitsPerSecond ?? 0)
+    samples.append(isTooMuch ? .max : sum)
+  }
+
+  /// Appends a mark for each sample, and the lowest mark for each sample that is still missing.
+  func write(to buffer: inout LineBuffer, _ marks: [StaticString]) {
+    guard let lowest = marks.first else { return }
+    for _ in samples.count..<Self.width { buffer.append(lowest) }
+    let top = Double(max(samples.max() ?? 0, Self.smallestTop))
+    for sample in samples {
+      let level = (Double(sample) / top * Double(marks.count - 1)).rounded(.up)
+      buffer.append(marks[min(Int(level), marks.count - 1)])
+    }
+  }
+}
