@@ -134,7 +134,7 @@ let package = Package(
     tests(
       "NetwatchHTTPTests",
       [
-        "CLibZ", "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop",
+        "CLibZ", "CLinux", "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop",
         "NetwatchTestSupport", "HTTPProbe",
       ]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.

@@ -1,27 +1,29 @@
-# Shared by the scripts here; to be sourced. Sets `top`, the project's folder.
+# Shared by all scripts in contrib. Source this file; it sets `top`, the folder of the project.
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "netwatch: $*"; exit 1; }
 
-# What the build needs, then what the caller names.
+# The Debian packages that the build needs. A script adds those that it needs itself.
 build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libpsl-dev libssl-dev zlib1g-dev libsqlite3-dev"
 
 # Prints the version. contrib/packaging/version checks that other files have the same.
 version_of_netwatch() { sed -n 's/.*static let text = "\(.*\)"/\1/p' "$top/Sources/Netwatch/Support/NetwatchVersion.swift"; }
 
-# Prints the name of a version's section in the list of changes, which is [Unreleased] until there is one: section_of_changelog VERSION
+# section_of_changelog VERSION: prints the name of the version's section in the list of changes, which is [Unreleased]
+# until the version has a section.
 section_of_changelog() { if grep -qF "## [$1] - " "$top/contrib/CHANGELOG.md"; then echo "[$1]"; else echo "[Unreleased]"; fi; }
 
 release_folder=$top/.build-release
 
-# compile PRODUCT…: compiles with optimisation what people install, each module once for all of them, in $release_folder. The package
-# of libnetwatch has all products and wants Swift 6.3; an older Swift builds the programs from netwatch's own.
+# compile PRODUCT…: compiles products with optimisation in $release_folder, each module once for all of them. The
+# package of libnetwatch has all products and needs Swift 6.3; an older Swift builds the programs from netwatch's own
+# package.
 #
-# The folder of the project leaves no trace in what is built: two builds of a commit give the same bytes. A module's hash would stand
-# in the binary and tells the folder, and so do debugging symbols, which are stripped off later. The checks for exclusive access cost
-# some hundred nanoseconds an event; every test runs with them. Without regular expressions, which no program uses, each static
-# program is 1.2 MB smaller.
+# The path of the project's folder must not be in the result, so that two builds of a commit give the same bytes. The
+# hash of a module depends on this path and would be in the binary. Debugging symbols also contain the path, and are
+# stripped off later. The checks for exclusive access cost some hundred nanoseconds for each event; every test runs with
+# them. Without regular expressions, which no program uses, each static program is 1.2 MB smaller.
 compile() {
   local product
   for product; do
@@ -33,11 +35,12 @@ compile() {
   done
 }
 release_package() { if is_swift 6.3; then printf '%s\n' "$top/contrib/bindings/c"; else printf '%s\n' "$top"; fi; }
-# Where the objects of each module lie.
+# compiled: prints the folder with the objects of each module.
 compiled() { printf '%s\n' "$release_folder/release"; }
 
-# Installs the Debian packages that are missing, or says which. With NETWATCH_INSTALL=no it does nothing: the build of a package
-# has what the package's recipe asks for, by the names of its distribution.
+# need_packages PACKAGE…: installs the Debian packages that are missing, or ends with a message that names them. With
+# NETWATCH_INSTALL=no it does nothing, because a package build installs what the package's recipe lists by the names of
+# its distribution.
 need_packages() {
   [ "${NETWATCH_INSTALL:-}" != no ] || return 0
   local missing=() package
@@ -56,13 +59,14 @@ need_packages() {
   local holder install=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=1800)
   holder=$(lslocks --noheadings --output PATH,COMMAND,PID 2>/dev/null | awk '$1 ~ "^/var/lib/dpkg/lock" { print $2 " (process " $3 ")"; exit }')
   [ -z "$holder" ] || say "Waiting for $holder, which is installing packages"
-  # A list that is old or was never fetched is the usual reason for a failure.
+  # An old list of packages, or none at all, is the usual reason for a failure.
   { "${install[@]}" install -y "${missing[@]}" >/dev/null 2>&1 ||
     { "${install[@]}" update >&2 && "${install[@]}" install -y "${missing[@]}" >/dev/null; }; } ||
     die "apt-get could not install ${missing[*]}; see above."
 }
 
-# Prints the folder of a program, which is taken out of its package without installing that: folder_of_program PACKAGE PATH
+# folder_of_program PACKAGE PATH: prints the folder of a program. If the program is not installed, its package is
+# unpacked into a cache and not installed.
 folder_of_program() {
   local folder=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/programs/$1
   if [ ! -x "/$2" ] && [ ! -x "$folder/$2" ]; then
@@ -74,14 +78,14 @@ folder_of_program() {
   if [ -x "/$2" ]; then dirname "/$2"; else dirname "$folder/$2"; fi
 }
 
-# Prints the packages of libraries that a package depends on.
+# libraries_of PACKAGE: prints the library packages on which a package depends.
 libraries_of() { apt-cache depends "$1" | sed -n 's/^  Depends: \(lib[^ ]*\)$/\1/p' | grep -v -- '-perl$'; }
 
 swift_version() { swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | sed -n 1p; }
-# is_swift VERSION: that or a later one.
+# is_swift VERSION: succeeds if Swift has this version or a later one.
 is_swift() { [ "$(printf '%s\n' "$1" "$(swift_version)" | sort -V | head -n 1)" = "$1" ]; }
 
-# need_swift [VERSION]: that or a later one; otherwise 6.2.
+# need_swift [VERSION]: ends with a message if Swift is missing or older than VERSION. Default: 6.2.
 need_swift() {
   local wanted=${1:-6.2}
   command -v swift >/dev/null ||

@@ -6,7 +6,7 @@ import NetwatchHTTP
 import NetwatchHTTPFoundation
 import NetwatchNetlink
 
-/// The calls that `contrib/examples/parity/AFNetworking.md` shows, so that they compile.
+/// The calls in `contrib/examples/parity/AFNetworking.md`, which are compiled here.
 struct AFNetworkingCalls {
   let api: HTTPSessionManager
   let monitor: NetworkMonitor
@@ -215,7 +215,7 @@ struct AFNetworkingCalls {
   }
 }
 
-/// Hears of all that happens to the tasks of a session.
+/// An observer that prints the end of each task of a session.
 struct EventPrinter: HTTPEventObserver {
   func handle(_ event: HTTPEvent) {
     guard case .finished(let result, let metrics) = event.kind else { return }

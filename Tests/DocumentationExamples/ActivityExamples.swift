@@ -26,7 +26,7 @@ struct ActivityExamples {
   private func send(_ data: [UInt8]) async throws {}
 }
 
-/// Stands for a view.
+/// A view of an app.
 @MainActor final class Spinner {
   var isHidden = true
 }

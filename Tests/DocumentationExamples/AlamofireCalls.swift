@@ -6,7 +6,7 @@ import NetwatchHTTP
 import NetwatchHTTPFoundation
 import NetwatchNetlink
 
-/// The calls that `contrib/examples/parity/Alamofire.md` shows, so that they compile.
+/// The calls in `contrib/examples/parity/Alamofire.md`, which are compiled here.
 struct AlamofireCalls {
   let api: HTTPSessionManager
   let monitor: NetworkMonitor
@@ -192,7 +192,7 @@ struct AlamofireCalls {
     }
   }
 
-  /// Puts an error of the app in the place of ours: Alamofire's `mapError`.
+  /// Replaces an error of netwatch by an error of the app, as Alamofire's `mapError` does.
   func user(_ body: @escaping @Sendable (Result<HTTPReply<User>, AppError>) -> Void) async throws(AppError) -> User {
     api.send("users/1", as: DecodableResponseSerializer(User.self)) { result in
       body(result.mapError(AppError.init))
@@ -233,7 +233,7 @@ struct AlamofireCalls {
   }
 }
 
-/// A place of an API: Alamofire's `URLRequestConvertible`.
+/// An endpoint of an API, like Alamofire's `URLRequestConvertible`.
 enum Route: RequestConvertible {
   case user(Int)
 
@@ -244,7 +244,8 @@ enum Route: RequestConvertible {
   }
 }
 
-/// Signs requests, and tries one of them again: Alamofire's `RequestAdapter` and `RequestRetrier`.
+/// An interceptor that signs requests and retries a conflict once, like Alamofire's `RequestAdapter` and
+/// `RequestRetrier`.
 struct Signature: RequestInterceptor {
   func adapt(_ request: HTTPRequest, for task: HTTPTaskInfo) async throws(HTTPError) -> HTTPRequest {
     var request = request
@@ -257,7 +258,7 @@ struct Signature: RequestInterceptor {
   }
 }
 
-/// Drops the five bytes that a server writes before its JSON: Alamofire's `DataPreprocessor`.
+/// A decoder that drops the five bytes that a server writes before its JSON, like Alamofire's `DataPreprocessor`.
 struct GuardedDecoder: DataDecoder {
   func decode<Value: Decodable>(_ type: Value.Type, body: Data) throws -> Value {
     try JSONDecoder().decode(type, from: body.dropFirst(5))
@@ -270,7 +271,7 @@ struct AppError: Error {
   init(_ error: HTTPError) { words = "\(error.kind)" }
 }
 
-/// Refuses what has no entity tag: Alamofire's `validate(_:)` with a closure.
+/// A serializer that refuses a response without an entity tag, like Alamofire's `validate(_:)` with a closure.
 struct TaggedResponseSerializer: ResponseSerializer {
   func serialize(_ response: HTTPResponse, body: Data, request: HTTPRequest?) throws(HTTPError) -> Data {
     let body = try HTTPResponseSerializer().serialize(response, body: body, request: request)

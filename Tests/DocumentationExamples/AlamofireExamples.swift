@@ -4,7 +4,7 @@ import Netwatch
 import NetwatchHTTP
 import NetwatchHTTPFoundation
 
-/// The code of the article for those who come from Alamofire.
+/// The code of the article for readers who know Alamofire.
 struct AlamofireExamples {
   let api: HTTPSessionManager
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import Netwatch
 import NetwatchHTTP
 
-/// The code of the articles on errors, and for those who come from URLSession and AsyncHTTPClient.
+/// The code of the article on errors, and of the articles for readers who know URLSession or AsyncHTTPClient.
 struct ClientExamples {
   let api: HTTPSessionManager
   let show: @Sendable (any Sendable) -> Void

@@ -39,7 +39,7 @@ struct ConcurrencyExamples {
   }
 }
 
-/// Stands for a view.
+/// A view of an app.
 @MainActor final class Label {
   var text = ""
 }

@@ -4,7 +4,7 @@ import NetwatchLines
 import NetwatchNetlink
 import NetwatchStream
 
-/// The code on the modules' own pages, and of the article on the event stream.
+/// The code on the pages of the modules, and of the article on the event stream.
 struct ModuleExamples {
   func look() throws {
     let monitor = try NetworkMonitor.start()

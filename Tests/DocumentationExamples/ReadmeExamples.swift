@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchHTTP
 import NetwatchNetlink
 
-/// The code of the README that is no program.
+/// The code in the README that is not a whole program.
 struct ReadmeExamples {
   func useHTTP(_ base: URL, _ activity: ActivityIndicator) async throws {
     let monitor = try NetworkMonitor.start()
@@ -14,7 +14,7 @@ struct ReadmeExamples {
   }
 }
 
-/// The code of the articles that belongs to no other file.
+/// The code of the articles that is in no other file.
 struct TrafficExamples {
   func measure(_ monitor: NetworkMonitor) async {
     for await traffic in monitor.traffic(every: .seconds(2)) {

@@ -6,12 +6,18 @@ import Netwatch
 import NetwatchHTTP
 import NetwatchStream
 
-/// An app whose HTTP requests are reported. Each line of stdin is a URL to be got; its status is printed.
+/// An app whose HTTP requests drive an activity indicator. It reads a URL from each line of its standard input, sends a
+/// GET request to it, and prints the status.
 ///
-/// - `path SECONDS`: an app whose session knows the path, see `PathProbe`.
-/// - `leave URL`: gets it, and ends while its session may not have. Says so if OpenSSL cleans up then.
-/// - `many URL COUNT`: gets it so many times at once, over as many connections, and prints what becomes of each.
-/// - `download URL FILE`: downloads, and goes on with what an earlier one has left.
+/// With arguments, it does something else:
+///
+/// - `path SECONDS`: Runs an app whose session knows the path; see `PathProbe`. A path loss counts after this many
+///   seconds.
+/// - `leave URL`: Gets the URL once, and exits while its session may still be running. Prints a line if OpenSSL cleans
+///   up then.
+/// - `many URL COUNT`: Gets the URL `COUNT` times at once, over at most 250 connections, and prints the result of each
+///   request.
+/// - `download URL FILE`: Downloads the URL to the file, and continues an earlier download of it.
 @main
 enum HTTPProbe {
   static func main() async throws {

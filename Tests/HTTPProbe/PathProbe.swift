@@ -5,22 +5,33 @@ import Netwatch
 import NetwatchHTTP
 import NetwatchNetlink
 
-/// An app whose session knows the path. Each line of stdin is a request: `NAME METHOD URL [OPTION…]`. Each line of stdout is an
-/// end: the name; the status and the body's first line, or the kind of the failure; how long it took, in microseconds; and when it
-/// was, in nanoseconds of the monotonic clock. `NAME cancel OTHER` cancels another request, and so do `suspend` and `resume` what they
-/// say; `NAME lookups` ends with the number of
-/// threads that look names up.
+/// An app whose session knows the path. Each line of its standard input is a command:
 ///
-/// Options: retry, repeat, wait=SECONDS, timeout=SECONDS, body=TEXT, once=TEXT (a body that can be sent once),
-/// to=FILE (a resumable download), fresh (a session of its own, which is not kept), metrics (the outcome is how many milliseconds
-/// the name's lookup and the first byte took).
+/// - `NAME METHOD URL [OPTION…]` makes a request with this name.
+/// - `NAME cancel OTHER`, `NAME suspend OTHER` and `NAME resume OTHER` cancel, suspend and resume the request `OTHER`.
+/// - `NAME lookups` prints a line whose outcome is the number of threads that look names up.
+///
+/// Each line of the standard output is the end of a request: its name; its outcome, which is the status and the first
+/// line of the body, or the kind of the failure; how long it took, in microseconds; and the time of its end, in
+/// nanoseconds of the monotonic clock.
+///
+/// The options of a request are:
+///
+/// - `retry`: Retries when the path is back.
+/// - `repeat`: Allows that the request is sent twice.
+/// - `wait=SECONDS`: Waits this long for a path.
+/// - `timeout=SECONDS` and `total=SECONDS`: The timeout of an attempt and of the whole task.
+/// - `body=TEXT`: Sends a body; `once=TEXT`: sends a body that can be sent only once.
+/// - `to=FILE`: Makes a resumable download to the file.
+/// - `fresh`: Uses a new session, which ends with the request.
+/// - `metrics`: The outcome is the time until the name was looked up and until the first byte, in milliseconds.
 enum PathProbe {
   static func main(grace: Double) throws {
     var configuration = HTTPSessionConfiguration()
     configuration.pathLossGrace = .seconds(grace)
-    // What matters is the path, not who is at its end.
+    // The tests are about paths, so every server is trusted.
     let policy = try SecurityPolicy(.none, allowsInvalidCertificates: true, validatesDomainName: false)
-    // Without netlink there is no monitor.
+    // If netlink is not available, there is no monitor.
     let path: any PathSource = (try? NetworkMonitor.start()) ?? OpenPath()
     let session = try HTTPSessionManager(configuration: configuration, policy: policy, path: path)
     print("ready")
@@ -75,7 +86,7 @@ enum PathProbe {
     return threads.count { (try? String(contentsOfFile: "\(folder)/\($0)/comm", encoding: .utf8)) == name + "\n" }
   }
 
-  /// What a session without netlink has.
+  /// The path source of a session without netlink: it always has a path.
   private struct OpenPath: PathSource {
     var hasPath: Bool { true }
     func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable { Nothing() }
@@ -98,7 +109,7 @@ enum PathProbe {
     }
   }
 
-  /// Not by a stream, whose lock the main thread may hold.
+  /// Writes a line of output with write(2), because the main thread may hold the lock of a C stream.
   private static func warn(_ name: String, _ outcome: String, since start: ContinuousClock.Instant) {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)

@@ -1,8 +1,8 @@
 import Testing
 
-/// What ends without a word of the kernel's: routes and sources that routers advertise, and routers themselves.
+/// Tests of things that end without a message of the kernel: routes and sources that routers advertise, and routers.
 @Suite struct AdvertisedRouteTests {
-  /// v0 with two IPv6 addresses and no default route.
+  /// Returns a namespace with v0, which has two IPv6 addresses and no default route.
   static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()
     try namespace.waitUntilRunning("v0")
@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: ["a router", "a program"])
-  func `a route that has expired is missed within a second`(writer: String) throws {
+  func `a route that has expired is missed before the kernel announces its end`(writer: String) throws {
     let namespace = try Self.namespace()
     let origin = writer == "a router" ? "proto ra " : ""
     try namespace.run("ip -6 route add default via fe80::99 dev v0 \(origin)expires 3")
@@ -21,7 +21,7 @@ import Testing
     let line = try follow.next()
     #expect(line.summary == "not-reachable no_route -")
     let seconds = Double((line.monotonicNanoseconds ?? 0) - added) / 1e9
-    // The kernel's own word comes up to half a minute later.
+    // The kernel stops using an expired route at once, but its message comes up to half a minute later.
     #expect(seconds > 2.5 && seconds < 15, "\(seconds)")
     #expect(try follow.isQuiet(in: namespace))
   }
@@ -44,7 +44,7 @@ import Testing
     try namespace.run("ip -6 route add default via fe80::99 dev v0 proto ra")
     let follow = try namespace.follow()
     #expect(try follow.next().ipv6?["address"] as? String == "2001:db8:1::1")
-    // Alone it stays the source.
+    // A deprecated address stays the source while it is the only one.
     try namespace.run("ip -6 addr change 2001:db8:1::1/64 dev v0 preferred_lft 0")
     #expect(try follow.isQuiet(in: namespace))
     try namespace.run("ip -6 addr add 2001:db8:1::2/64 dev v0 nodad")
@@ -60,7 +60,8 @@ import Testing
 
   @Test func `a dead router makes place for another one, and its entry may flap`() throws {
     let namespace = try Self.namespace()
-    // Any other change has the kernel asked, and while the entry is new it takes the dead router.
+    // After any other change netwatch asks the kernel again, and while the entry of a neighbour is new, the kernel
+    // chooses the dead router. So wait until the addresses no longer change.
     try namespace.waitUntilAddressesAreChecked()
     try namespace.run(
       "ip -6 route add default via fe80::a dev v0 proto ra", "ip -6 route append default via fe80::b dev v0 proto ra",
@@ -73,17 +74,17 @@ import Testing
     let line = try follow.next()
     #expect(line.summary == "wifi address_changed v0")
     #expect(line.ipv6?["gateway"] as? String == other)
-    // As when somebody asks for the dead one again and again.
+    // The entry changes like this when a program asks for the dead router again and again.
     for _ in 0..<5 {
       try namespace.run("ip -6 neigh change \(first) dev v0 nud none", "ip -6 neigh change \(first) dev v0 nud failed")
     }
-    // The next line is about IPv4. A question about IPv6 would have the kernel try the dead router once more.
+    // The next line is about IPv4. A question about IPv6 would make the kernel try the dead router once more.
     try namespace.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
     var lines = [try follow.next()]
     while lines[lines.count - 1].ipv4 == nil { lines.append(try follow.next()) }
     #expect(lines[lines.count - 1].ipv4?["address"] as? String == "10.0.0.1")
-    // The kernel's table is one for all namespaces. If it is cleaned up, the kernel forgets the dead router, tries it once more, and
-    // announces both.
+    // The kernel has one table of neighbours for all namespaces. If the kernel cleans the table up, it forgets the dead
+    // router, tries it once more, and announces both.
     #expect(lines.count <= 3, "\(lines.map(\.text))")
     if lines.count == 1 { #expect(lines[0].ipv6?["gateway"] as? String == other) }
   }

@@ -3,9 +3,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The probe's server that answers as it is told, on port 80 of a network of a test's.
+/// An HTTP server on port 80 of a namespace that answers as the test says: the `answer-server` of NetwatchProbe.
 final class AnswerServer {
-  /// Where it is found, if it is in `far` of two networks.
+  /// The URL of a server that runs in `far` of ``TwoNetworks``.
   static let url = "http://10.0.0.2/probe"
 
   private let process: ChildProcess
@@ -16,17 +16,17 @@ final class AnswerServer {
     try self.answer(answer)
   }
 
-  /// From now on.
+  /// Sets the answer to all requests from now on, in the words of `answer-server`, such as `204`, `to PLACE` or `hang`.
   func answer(_ text: String) throws {
     process.write(text + "\n")
     try wait(for: "set")
   }
 
-  /// The head of the next request, its lines with `|` between them.
+  /// Waits for the next request and returns the lines of its head, with `|` between them.
   @discardableResult
   func nextRequest() throws -> String { try wait(for: "asked") }
 
-  /// Waits until a client has left that waited for nothing.
+  /// Waits until a client leaves that got no answer because the answer is `hang`.
   func clientLeaves() throws { try wait(for: "gone") }
 
   @discardableResult
@@ -39,7 +39,7 @@ final class AnswerServer {
 }
 
 extension TwoNetworks {
-  /// `netwatch --follow` that asks the server.
+  /// Starts `netwatch --follow` with a probe that asks an ``AnswerServer`` in `far`.
   func followProbing(_ options: String...) throws -> Follow {
     try Follow(
       ChildProcess(near.command([Programs.netwatch, "-f", "--json", "--probe", AnswerServer.url] + options)))
@@ -49,14 +49,14 @@ extension TwoNetworks {
 extension Follow {
   var internets: [String?] { lines.map(\.internet) }
 
-  /// Waits until at most `count` children are left.
+  /// Waits until netwatch has at most `count` child processes.
   func waitUntilChildless(butFor count: Int = 0, at place: SourceLocation = #_sourceLocation) throws {
     try eventually(process.children, at: place) { $0.count <= count }
   }
 }
 
 extension ChildProcess {
-  /// Those that it has started and not collected.
+  /// The IDs of the processes that this process has started and has not collected.
   var children: [pid_t] {
     let text = try? String(contentsOfFile: "/proc/\(pid)/task/\(pid)/children", encoding: .utf8)
     return (text ?? "").split(separator: " ").compactMap { pid_t($0) }
@@ -64,8 +64,10 @@ extension ChildProcess {
 }
 
 extension TemporaryFolder {
-  /// A shell script in the helper's place. Copied by another process: a program that some child of ours still has open to
-  /// write, because it was forked meanwhile, cannot be run.
+  /// Installs a shell script in the place of the helper `netwatch-http`.
+  ///
+  /// Another process copies the script. The kernel does not run a file that a process has open for writing, and a child
+  /// that the tests have forked meanwhile may have it open.
   func installHelper(_ script: String) throws {
     let source = try TemporaryFolder()
     try "#!/bin/sh\n\(script)\n".write(toFile: source.file("netwatch-http"), atomically: true, encoding: .utf8)

@@ -3,15 +3,15 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The manners of a bar's feeder: when it writes, how, and when it leaves.
+/// Tests of how netwatch feeds a status bar: when it writes, what one write contains, and when it ends.
 @Suite struct BarFeederTests {
-  /// Reads one write after another: a pipe in packet mode keeps them apart.
+  /// A pipe from which a test reads one write after another. A pipe in packet mode keeps the writes apart.
   private final class Packets {
     private let reading: CInt
     let writing: CInt
     private var seen: [String] = []
 
-    /// O_DIRECT, which the module of glibc keeps to itself.
+    /// The value of `O_DIRECT`, which the Glibc module does not export.
     #if arch(arm64)
       private static let packetMode: CInt = 0o200000
     #else
@@ -53,7 +53,7 @@ import Testing
     let (child, packets) = try feeder(namespace, "--format", format, "--template", "{name}{ activity}")
     let first = try packets.next()
     #expect(first.contains("v0"))
-    // News for JSON, and none for this template.
+    // A new gateway changes waybar's JSON line, which has a tooltip, but this template shows no gateway.
     if format != "waybar" { try namespace.run("ip route replace default via 10.0.0.3") }
     try namespace.run("ip link set v1 down")
     let second = try packets.next()
@@ -87,13 +87,13 @@ import Testing
     let offline = try packets.next()
     try namespace.run("ip link set v1 up")
     var next = try packets.next()
-    // Where that took longer than a second it was repeated in time.
+    // If the carrier was missing for more than a second, the line has been repeated in the meantime.
     if next == offline { next = try packets.next() }
     #expect(next == first)
     #expect(try packets.next() == first)
     start = .now
     try namespace.run("ip link set v1 down")
-    // The other ones are not repeated any more.
+    // Only the newest line is repeated, not an earlier one.
     #expect(try packets.next() == offline)
     #expect(try packets.next() == offline)
     #expect(ContinuousClock.now - start > .seconds(1))
@@ -131,10 +131,10 @@ import Testing
     _ = try child.nextLine()
     child.signal(SIGSTOP)
     for _ in 0..<10 { try namespace.run("ip link set v1 down", "ip link set v1 up") }
-    // The kernel tells of a lost carrier a moment later.
+    // The kernel reports a lost carrier a moment later.
     try namespace.run("ip link set v1 down", "until ip -o link show v0 | grep -q NO-CARRIER; do sleep 0.01; done")
     child.signal(SIGCONT)
-    // What was queued may pass by, but the last line is right.
+    // netwatch may first print lines for changes that were queued, but its last line is right.
     try child.waitUntilIdle()
     child.signal(SIGTERM)
     var lines: [String] = []
@@ -173,7 +173,7 @@ import Testing
     child.closeInput()
     try namespace.run("ip link set v1 down")
     #expect(try child.nextLine()?.contains("not reachable") == true)
-    // Nor does it look again and again whether there is more.
+    // netwatch also does not poll its closed standard input again and again.
     try child.waitUntilIdle()
   }
 
@@ -182,7 +182,7 @@ import Testing
     let child = try ChildProcess(
       service.namespace.command([Programs.netwatch, "--follow", "--format", "dwm"]), environment: service.environment)
     #expect(try child.nextLine() == "● v0")
-    // Nothing to say of: neither that it goes nor that another one comes.
+    // The service is idle, so neither its end nor the start of the next service makes a line.
     try service.kill()
     try service.restart()
     let request = try service.client()

@@ -3,9 +3,10 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch --follow` while services come and go: it never ends, and never says what is not so.
+/// Tests of `netwatch --follow` while services start and end: netwatch never ends, and never says anything that is
+/// wrong.
 @Suite struct ChangeoverTests {
-  /// Asks until so many clients want events, the one that asks among them.
+  /// Waits until the service has this many subscribers. The client that asks for the number is one of them.
   private static func wait(
     for subscribers: Int, of client: ServiceClient, at place: SourceLocation = #_sourceLocation
   ) throws {
@@ -70,7 +71,7 @@ import Testing
     let environment = ["NETWATCH_SOCKET=\(path)"]
     let follow = try Follow(namespace.netwatch("--follow", "--json", environment: environment))
     #expect(try follow.summary() == "wifi initial v0")
-    // A few tries at first, then silence.
+    // netwatch tries a few times to connect, and then waits until the folder changes.
     try follow.process.waitUntilIdle()
 
     try FileManager.default.createDirectory(atPath: folder.file("a/b"), withIntermediateDirectories: true)
@@ -83,7 +84,7 @@ import Testing
       service.signal(SIGKILL)
       #expect(try service.wait() == .signalled(SIGKILL))
       #expect(try Self.summary(follow.next()) == "activity service_lost wifi 0")
-      // The folder goes too, and comes back.
+      // The folder is removed with the socket, and made again.
       try FileManager.default.removeItem(atPath: folder.file("a"))
       try FileManager.default.createDirectory(atPath: folder.file("a/b"), withIntermediateDirectories: true)
     }
@@ -154,7 +155,7 @@ import Testing
     let status = try ChildProcess.run(
       service.namespace.command([Programs.netwatch, "--json"]), environment: service.environment)
     #expect(try status.output.map { try Line($0).status } == ["not-reachable"])
-    // It wakes up, and knows nothing that the follower does not.
+    // The service runs again, and knows nothing that the follower does not know.
     service.process.signal(SIGCONT)
     let client = try service.client()
     try Self.wait(for: 2, of: client)
@@ -169,7 +170,7 @@ import Testing
     try Self.wait(for: 2, of: client)
     client.send("{\"begin\":\"a\"}")
     #expect(try Self.summary(follow.next()) == "activity request_began wifi 1")
-    // Stopped, it learns of the end and of the new beginning at once.
+    // The follower is stopped while the service ends and starts again, so it learns of both at once.
     follow.process.signal(SIGSTOP)
     try service.kill()
     try service.restart()
@@ -194,7 +195,7 @@ import Testing
     client.close()
     let watcher = try service.client()
     while try watcher.next().inFlight != 0 {}
-    // The newest line is about the path, which is what it was.
+    // The newest line is about the path, which is again as it was.
     try service.namespace.run("ip route del default")
     while try watcher.next().event != "reachability" {}
     try service.namespace.run("ip route add default via 10.0.0.2")
@@ -218,7 +219,7 @@ import Testing
     app.write("begin\nbegin\n")
     _ = (try app.nextLine(), try app.nextLine())
 
-    // When each service ran, on the clock of the lines.
+    // The time at which each service started, on the clock of the lines.
     var births = [0]
     for round in 0...rounds {
       let client = try service.client()
@@ -238,7 +239,7 @@ import Testing
     app.closeInput()
     #expect(try app.wait() == .exited(0))
     for follow in follows {
-      // The three have ended in two steps or one; every line before that was of a machine that was reachable.
+      // The three requests end in one step or in two. Every line before that says that the machine is reachable.
       repeat { _ = try follow.next() } while try #require(follow.lines.last).reason != "request_ended"
       while try #require(follow.lines.last).inFlight != 0 { _ = try follow.next() }
       #expect(follow.lines.allSatisfy { $0.status == "wifi" })
@@ -247,7 +248,8 @@ import Testing
     for follow in follows {
       repeat { _ = try follow.next() } while try #require(follow.lines.last).event == "activity"
       #expect(try Self.summary(#require(follow.lines.last)) == "reachability no_carrier not-reachable 0")
-      // A line of its own tells of the loss; the others are the services'.
+      // Each follower itself writes the line about the lost service. All other lines are those of the services, each of
+      // which counts its own.
       let theirs = follow.lines.filter { $0.reason != "service_lost" }
       let sources = Dictionary(grouping: theirs) { line in
         births.lastIndex { $0 <= line.monotonicNanoseconds ?? 0 } ?? 0

@@ -3,27 +3,29 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What a child writes to a pipe.
+/// The output of a child process, which is read from a pipe.
 ///
-/// The lines are read as they come, whether or not the test asks for one: a child never waits for room in a pipe while the test waits
-/// for something else.
+/// The bytes are read as they come, even if the test does not ask for a line. So a child never waits for room in a pipe
+/// while the test waits for something else.
 ///
-/// Unchecked because two threads use it, the test's and that of `PipeReading`: its variables are used only with the mutex locked.
+/// The class is unchecked because two threads use it, the test's and that of `PipeReading`. Its variables are used only
+/// while the mutex is locked.
 @safe final class ChildOutput: @unchecked Sendable {
   private var descriptor: CInt
   private var buffer: [UInt8] = []
-  /// The bytes at the beginning of the buffer that belong to lines that were taken.
+  /// The number of bytes at the beginning of the buffer that belong to lines that were taken.
   private var taken = 0
   private var isOver = false
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let hasNews = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var id: UInt64?
 
-  /// - Parameter descriptor: The end to read from, which is closed with the reader.
+  /// - Parameter descriptor: The end of the pipe to read from. The object closes it at the end of the output, or when
+  ///   the object is released.
   init(_ descriptor: CInt) throws {
     self.descriptor = descriptor
     unsafe pthread_mutex_init(mutex, nil)
-    // A test may set the other clock.
+    // A wait uses the monotonic clock, because a test may set the other clock, that of the time of day.
     var attributes = pthread_condattr_t()
     unsafe pthread_condattr_init(&attributes)
     unsafe pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
@@ -46,7 +48,7 @@ import Testing
     return try body()
   }
 
-  /// Closes the pipe. What has come before can still be taken.
+  /// Closes the pipe. Lines that came before can still be taken.
   func close() { withLock { end() } }
 
   private func end() {
@@ -58,7 +60,7 @@ import Testing
     unsafe pthread_cond_broadcast(hasNews)
   }
 
-  /// Takes what has come. Called by the thread of `PipeReading`.
+  /// Reads the bytes that the pipe holds. Only the thread of `PipeReading` calls this function.
   fileprivate func readWhatHasCome() {
     withLock {
       guard descriptor >= 0 else { return }
@@ -73,17 +75,17 @@ import Testing
 
   // MARK: Lines
 
-  /// Whether a line has come that was not taken.
+  /// Whether a complete line has come that was not taken.
   var hasLine: Bool { withLock { endOfLine != nil } }
 
-  /// What has come and was not taken.
+  /// The output that has come and was not taken.
   var rest: String { withLock { String(decoding: buffer[taken...], as: UTF8.self) } }
 
   private var endOfLine: Int? { buffer[taken...].firstIndex(of: UInt8(ascii: "\n")) }
 
-  /// Waits for a line, and takes it. Returns nil at the end.
+  /// Waits for a line, takes it and returns it. Returns nil at the end of the output.
   ///
-  /// - Throws: A `TestFailure` of `failure` if no line has come by the deadline.
+  /// - Throws: The `TestFailure` that `failure` returns, if no line has come by the deadline.
   func next(until deadline: Deadline, orThrow failure: () -> TestFailure) throws -> String? {
     let line: String?? = withLock {
       while true {
@@ -114,7 +116,7 @@ import Testing
 
 /// The one thread that reads the pipes of all children.
 ///
-/// Unchecked because all threads use it: its variables are used only with the mutex locked.
+/// The class is unchecked because all threads use it. Its variables are used only while the mutex is locked.
 @safe private final class PipeReading: @unchecked Sendable {
   private struct Entry { weak var reader: ChildOutput? }
 
@@ -146,7 +148,9 @@ import Testing
     unsafe event.events = EPOLLIN.rawValue
     unsafe event.data.u64 = id
     guard unsafe epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 else {
-      throw TestFailure("epoll_ctl: \(errno)")
+      let code = errno
+      remove(id, descriptor)
+      throw TestFailure("epoll_ctl: \(code)")
     }
     return id
   }

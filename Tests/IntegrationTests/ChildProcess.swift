@@ -3,16 +3,18 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// A program that a test starts, with pipes to talk to it.
+/// A program that a test starts, with pipes to its standard input, output and error. The program is killed when the
+/// object is released.
 final class ChildProcess {
   enum Output {
     case pipe, descriptor(CInt)
-    /// The path of a terminal, which becomes that of the program's own session, and also standard input and error.
+    /// The path of a terminal. The program gets a session of its own with this terminal, which is also its standard
+    /// input, output and error.
     case terminal(String)
   }
   enum Ending: Hashable { case exited(CInt), signalled(CInt) }
 
-  /// POSIX_SPAWN_SETSID, which glibc hides behind _GNU_SOURCE.
+  /// The value of `POSIX_SPAWN_SETSID`, which glibc declares only with `_GNU_SOURCE`.
   private static let newSession: CInt = 0x80
 
   let pid: pid_t
@@ -23,9 +25,10 @@ final class ChildProcess {
   private var ending: Ending?
 
   /// - Parameters:
-  ///   - standardOutput: a pipe that `nextLine` reads, or somebody else's descriptor.
-  ///   - environment: added to the test's own.
-  ///   - descriptors: become 3, 4 and so on, as systemd hands over sockets.
+  ///   - arguments: The program and its arguments.
+  ///   - standardOutput: A pipe that `nextLine` reads, a descriptor of the caller, or a terminal. Default: a pipe.
+  ///   - environment: Variables as `NAME=value` that are added to those of the test, or replace them.
+  ///   - descriptors: The descriptors that become 3, 4 and so on in the program, as systemd passes sockets.
   init(
     _ arguments: [String], standardOutput: Output = .pipe, environment: [String] = [], descriptors: [CInt] = []
   ) throws {
@@ -57,13 +60,14 @@ final class ChildProcess {
       unsafe argv.forEach { unsafe free($0) }
       unsafe envp.forEach { unsafe free($0) }
     }
-    // Threads of Dispatch block signals; a child would inherit that.
+    // Threads of Dispatch block signals, and a child inherits the blocked signals of the thread that starts it.
     var attributes = posix_spawnattr_t()
     unsafe posix_spawnattr_init(&attributes)
     defer { unsafe posix_spawnattr_destroy(&attributes) }
     var none = sigset_t()
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
-    // A shell starts what runs in the background with these signals ignored, and so does nohup, such as a run of the tests.
+    // A shell starts background jobs with some of these signals ignored, and so does nohup. If the tests run in such a
+    // job, a child would inherit that.
     var interrupts = sigset_t()
     for signal in [SIGINT, SIGQUIT, SIGHUP] { unsafe sigaddset(&interrupts, signal) }
     unsafe posix_spawnattr_setsigdefault(&attributes, &interrupts)
@@ -74,7 +78,10 @@ final class ChildProcess {
     var pid: pid_t = 0
     let code = unsafe posix_spawnp(&pid, arguments[0], &actions, &attributes, &argv, &envp)
     for descriptor in [inputRead, outputWrite, errorWrite] { close(descriptor) }
-    guard code == 0 else { throw TestFailure("cannot start \(arguments[0]): \(code)") }
+    guard code == 0 else {
+      for descriptor in [inputWrite, outputRead, errorRead] { close(descriptor) }
+      throw TestFailure("cannot start \(arguments[0]): \(code)")
+    }
     self.pid = pid
     input = inputWrite
     self.arguments = arguments
@@ -91,7 +98,8 @@ final class ChildProcess {
     }
   }
 
-  /// A service of this machine is nothing to a test: no program finds one unless the test says where.
+  /// The environment of the test without the variables that lead to a service of this machine. A program finds a
+  /// service only if the test says where it is.
   private static let inherited: [String] = {
     var result = ["NETWATCH_SOCKET=/nonexistent/netwatch.sock"]
     var entry = unsafe environ
@@ -111,7 +119,7 @@ final class ChildProcess {
     return (ends[0], ends[1])
   }
 
-  // MARK: Talking
+  // MARK: Input and output
 
   func write(_ text: String) {
     var text = text
@@ -125,24 +133,26 @@ final class ChildProcess {
 
   func closeOutput() { output.close() }
 
-  /// The next line of its output; nil at its end. Fails if none comes in time.
+  /// Waits for the next line of standard output and returns it; nil at the end of the output. Throws a `TestFailure` if
+  /// no line comes within `seconds` times `patience`.
   func nextLine(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> String? {
     try output.next(until: Deadline(seconds)) { failure("has written no line in \(seconds * patience) s", place) }
   }
 
-  /// The next line of its standard error; nil at its end. Fails if none comes in time.
+  /// Waits for the next line of standard error and returns it; nil at the end. Throws a `TestFailure` if no line comes
+  /// within `seconds` times `patience`.
   func nextErrorLine(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> String? {
     try errors.next(until: Deadline(seconds)) {
       failure("has written no line to standard error in \(seconds * patience) s", place)
     }
   }
 
-  /// Whether a line is there that ``nextLine(within:at:)`` has not taken.
+  /// Whether a line of standard output has come that ``nextLine(within:at:)`` has not taken.
   var hasLine: Bool { output.hasLine }
-  /// Whether a line is there that ``nextErrorLine(within:at:)`` has not taken.
+  /// Whether a line of standard error has come that ``nextErrorLine(within:at:)`` has not taken.
   var hasErrorLine: Bool { errors.hasLine }
 
-  /// The lines that it still writes to standard error, until its end.
+  /// Waits until standard error ends, and returns all lines of it that were not taken before.
   func errorText(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> String {
     let deadline = Deadline(seconds)
     var lines: [String] = []
@@ -155,7 +165,8 @@ final class ChildProcess {
     return lines.joined(separator: "\n")
   }
 
-  /// What a person needs to see why a wait has failed.
+  /// Returns a failure that tells a person why a wait has failed: the place of the wait, the command, whether it still
+  /// runs, and its output that was not read.
   private func failure(_ what: String, _ place: SourceLocation) -> TestFailure {
     let end = (try? endIfOver()).flatMap { $0 }.map { "It has ended: \($0)" } ?? "It runs still, as process \(pid)"
     var text = "\(place.fileID):\(place.line): \(arguments.joined(separator: " ")) \(what). \(end)."
@@ -169,7 +180,8 @@ final class ChildProcess {
 
   func signal(_ number: CInt) { kill(pid, number) }
 
-  /// Waits for its end.
+  /// Waits until the process has ended and returns how it ended. Throws a `TestFailure` if it runs for more than
+  /// `seconds` times `patience`.
   func wait(within seconds: Double = 20, at place: SourceLocation = #_sourceLocation) throws -> Ending {
     if let ending { return ending }
     let descriptor = netwatch_pidfd_open(pid)
@@ -184,7 +196,7 @@ final class ChildProcess {
     }
   }
 
-  /// How it has ended; nil if it runs.
+  /// Returns how the process has ended, or nil if it still runs.
   func endIfOver() throws -> Ending? {
     if let ending { return ending }
     var status: CInt = 0
@@ -196,7 +208,8 @@ final class ChildProcess {
     return ending
   }
 
-  /// Runs a program to its end, for which it has a minute.
+  /// Runs a program without input until it ends, and returns its output. Throws a `TestFailure` if that takes more than
+  /// 60 seconds times `patience`.
   static func run(
     _ arguments: [String], environment: [String] = [], at place: SourceLocation = #_sourceLocation
   ) throws -> (ending: Ending, output: [String], error: String) {
@@ -208,14 +221,16 @@ final class ChildProcess {
       child.failure("has not ended in \(60 * patience) s. It has written \(lines), and as errors \(errors)", place)
     }
     while let line = try child.output.next(until: deadline, orThrow: failure) { lines.append(line) }
-    // First its end: what it has left behind may wait for that, and have its standard error.
+    // Wait for the end of the program before reading its standard error to the end. A process that the program has left
+    // behind may hold the same standard error open until the program has ended.
     let ending = try child.wait(within: max(1, Double(deadline.milliseconds) / 1_000 / patience), at: place)
     while let line = try child.errors.next(until: deadline, orThrow: failure) { errors.append(line) }
     return (ending, lines, errors.joined(separator: "\n"))
   }
 }
 
-/// The lines of a pipe or a socket of the test's own, which is read only when the test asks for a line.
+/// A reader of lines from a pipe or a socket of the test. It reads only when the test asks for a line, and closes the
+/// descriptor when it is released.
 final class LineReader {
   private var descriptor: CInt
   private var buffer: [UInt8] = []
@@ -232,7 +247,8 @@ final class LineReader {
     descriptor = -1
   }
 
-  /// The next line; nil at the end. Fails if none comes in time.
+  /// Waits for the next line and returns it; nil at the end. Throws a `TestFailure` if no line comes within `seconds`
+  /// times `patience`.
   func next(within seconds: Double, at place: SourceLocation = #_sourceLocation) throws -> String? {
     let deadline = Deadline(seconds)
     while true {
@@ -256,7 +272,7 @@ final class LineReader {
     guard unsafe Glibc.poll(&waiting, 1, deadline.milliseconds) > 0 else { return false }
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe read(descriptor, &bytes, bytes.count)
-    // A socket whose peer has left something unread ends so.
+    // A `read` from a socket fails with ECONNRESET if the peer has closed it without reading everything.
     guard count >= 0 || errno == ECONNRESET else { throw TestFailure("read: \(errno)") }
     isOver = count <= 0
     buffer += bytes[..<max(0, count)]

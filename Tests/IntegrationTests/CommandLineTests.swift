@@ -2,9 +2,10 @@ import Foundation
 import NetwatchTestSupport
 import Testing
 
-/// What the programs say of their options: every help, and the answer to every mistake, as they stand in Golden/command-line.
+/// Tests of what the programs say about their options: every help text, and the answer to every mistake, as in
+/// Golden/command-line.
 ///
-/// With `NETWATCH_UPDATE_GOLDEN=1` the texts are written instead. Read them before they are committed.
+/// With `NETWATCH_UPDATE_GOLDEN=1` the tests write the files instead. Read them before you commit them.
 @Suite struct CommandLineTests {
   private static let isUpdating = ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -15,7 +16,7 @@ import Testing
     "test-hook",
   ]
 
-  /// What netwatch answers to some words: its exit status, what it prints, and what it says on standard error.
+  /// Returns a command line with what netwatch answers to it: its output, its standard error and how it ended.
   private static func answer(to words: [String]) throws -> String {
     let result = try ChildProcess.run([Programs.netwatch] + words)
     let shown = words.map { $0.isEmpty || $0.contains(where: " '{<*".contains) ? "\"\($0)\"" : $0 }
@@ -162,7 +163,7 @@ import Testing
     ["test-hook", "--status", "wwan", "--ssid", "x", "a"], ["log", "--json", "--csv"],
   ]
 
-  /// Each option that belongs to several commands, given to each command.
+  /// Command lines that give an option of several commands to a command that refuses it.
   private static let useless: [[String]] = {
     let options: [[String]] = [
       ["-f"], ["--format", "text"], ["--json"], ["--color", "never"], ["--icons", "ascii"], ["--template", "{ip}"],
@@ -173,7 +174,7 @@ import Testing
       ["--units", "bytes"], ["--wifi-details"], ["--bssid"], ["--signal"], ["--quality"], ["--stages"], ["--nudge"],
       ["--exec", "true"], ["--hooks", "/x"], ["--exec-timeout", "3"], ["--record", "x"], ["--log"],
     ]
-    // Each with words that end the command before it does anything.
+    // The words of each command end it before it does anything.
     let refused: [[String]] = [
       ["run", "--", "true"], ["snippet", "tmux"], ["replay", "/dev/null/x"], ["test-hook", "/dev/null/x"],
     ]
@@ -229,7 +230,7 @@ import Testing
     var all: [[String]] = []
     for command in refused { all += lines(command, options) }
     for (command, refused) in others { all += lines(command, options.filter { refused.contains($0[0]) }) }
-    // Options before the name of a command are netwatch's own.
+    // Options before the name of a command belong to netwatch itself.
     for command in ["open", "get", "log"] {
       all += options.filter { command != "open" || $0[0] != "--probe" }.map { $0 + [command] }
     }

@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The command as a person or a status bar has it: options, lines, exit statuses, readers that go.
+/// Tests of the command as a person or a status bar uses it: options, lines, exit statuses, and readers that leave.
 @Suite struct CommandTests {
   // MARK: Readers
 
@@ -17,7 +17,7 @@ import Testing
     #expect(result.error == "")
   }
 
-  /// A pipe, a file, and a terminal get the same: text for people, unless JSON is asked for.
+  /// netwatch writes the same into a pipe, a file and a terminal: text for people, unless JSON is asked for.
   @Test func `a pipe gets text, one line for each change`() throws {
     let namespace = try NetworkNamespace.online()
     let once = try ChildProcess.run(namespace.command(["sh", "-c", "\(Programs.netwatch) | cat"]))
@@ -32,7 +32,7 @@ import Testing
     #expect(try follow.nextLine()?.contains("route up") == true)
   }
 
-  /// With a line each hour, only the end of the reader can be what ends netwatch.
+  /// With one line an hour, no write can fail in this test. So netwatch must see by itself that its reader has left.
   @Test(
     arguments: [[], ["sigpipe"]],
     [([], 1), (["--traffic", "--traffic-interval", "0.1"], 3), (["--traffic", "--traffic-interval", "3600"], 1)])
@@ -47,7 +47,8 @@ import Testing
     #expect(try child.errorText() == "")
   }
 
-  /// In /mnt there is room for some lines, or for one and a part of the next one.
+  /// /dev/full takes nothing. /mnt/lines has room for some short lines, or for one long line and a part of the next
+  /// one.
   @Test(
     arguments: ["/dev/full", "/mnt/lines"],
     [
@@ -93,7 +94,7 @@ import Testing
     defer { close(null) }
     let child = try ChildProcess(
       namespace.command([Programs.netwatch, "--follow", "--count", "2"]), standardOutput: .descriptor(null))
-    // The first line is written, and nobody has read it.
+    // When the process is idle, it has written its first line. Nobody reads /dev/null, and still nobody has left.
     try child.waitUntilIdle()
     #expect(try child.endIfOver() == nil)
     try namespace.run("ip link set v1 down")
@@ -219,7 +220,7 @@ import Testing
 
   @Test func `an ordinary user sees the same`() throws {
     let namespace = try NetworkNamespace.online()
-    // Another user, where this one may become it: in a user namespace there is none.
+    // If the test runs as root, netwatch runs as another user. A user namespace has no other user.
     let copy = try Programs.copyForEverybody()
     defer { _ = unsafe unlink(copy) }
     let user = geteuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
@@ -290,7 +291,8 @@ import Testing
       #expect(
         none.output.dropFirst().first == "  Offline: no route leads out over the interfaces that your options choose.")
     }
-    // A link without a route of its own is no way out, though IPv4 would answer "on the link".
+    // A link without a route of its own does not lead out, although IPv4's lookup over this link would answer "on the
+    // link".
     try namespace.run("ip route del default via 10.1.0.2")
     let follow = try namespace.follow("-i", "w*")
     #expect(try follow.summary() == "not-reachable no_route -")
@@ -319,7 +321,7 @@ import Testing
     try namespace.run("ip addr add 10.5.0.1/24 dev v1")
     var line: Line
     var v1: [String: Any]
-    repeat {  // The kernel adds link-local addresses when it likes.
+    repeat {  // The kernel may add link-local addresses at any time.
       line = try follow.next()
       #expect(line.event == "interfaces")
       #expect(line.status == "wifi")
@@ -340,10 +342,10 @@ import Testing
   }
 }
 
-/// What the command is made of.
+/// Tests of the libraries that the command loads, and of its help.
 @Suite struct CommandLibraryTests {
   @Test func `a command that makes no request maps no libcurl, and nothing of TLS or compression`() throws {
-    // The loader lists what it would map, and runs nothing.
+    // With this variable the loader lists the libraries that it would map, and runs nothing.
     let listed = try ChildProcess.run([Programs.netwatch], environment: ["LD_TRACE_LOADED_OBJECTS=1"]).output
     #expect(listed.contains { $0.contains("libnl-3.so") })
     for name in ["libcurl", "libssl", "libcrypto", "libnghttp2", "libz", "libbrotli", "libzstd"] {
@@ -359,7 +361,7 @@ import Testing
       try !ChildProcess.run([Programs.netwatch, "status", "--help"]).output.contains { $0.contains("--template") })
   }
 
-  /// Options that several commands share do not always do the same in them, and some commands refuse some of them.
+  /// An option that several commands share may do something else in each of them, and some commands refuse it.
   @Test(arguments: [
     ("serve", ["With --log, also store"], ["--follow", "with --interfaces"]),
     ("snippet", ["Also show how much"], ["--follow"]),

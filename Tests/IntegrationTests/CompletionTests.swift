@@ -2,9 +2,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The scripts that complete command lines, in real shells.
+/// Tests of the completion scripts in real shells.
 @Suite struct CompletionTests {
-  /// What is typed, and what the line becomes with the tabulator.
+  /// Pairs of what is typed and what the line becomes after the Tab key.
   static let lines = [
     ("netwatch expl", "netwatch explain"), ("netwatch --no-s", "netwatch --no-service"),
     ("netwatch --format way", "netwatch --format waybar"), ("netwatch --format=way", "netwatch --format=waybar"),
@@ -18,7 +18,7 @@ import Testing
     ("netwatch -f --activity tcp --activity-ignore netwatch-comp", "--activity-ignore netwatch-completed"),
   ]
 
-  /// The scripts as files, and a program to complete.
+  /// The completion scripts as files, and a program whose name can be completed.
   private struct Scripts {
     let folder: TemporaryFolder
 
@@ -38,7 +38,7 @@ import Testing
       _ = unsafe chmod(folder.file("programs/netwatch-completed"), 0o755)
     }
 
-    /// Types each line into a shell, and waits for what it becomes.
+    /// Types each line and the Tab key into a shell, and waits until the line is completed.
     func complete(with shell: [String], after setting: String) throws {
       let terminal = try PseudoTerminal(shell, rows: 40, columns: 160)
       terminal.type("PATH=\(folder.file("programs")):$PATH; \(setting); echo set''tled\r")
@@ -50,7 +50,7 @@ import Testing
         }
         terminal.type("\(typed)\t")
         try terminal.wait { $0.text.contains(completed) }
-        // Takes the line back.
+        // Ctrl-U clears the line.
         terminal.type("\u{15}")
       }
       terminal.hangUp()

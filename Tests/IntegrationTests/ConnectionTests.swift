@@ -3,16 +3,17 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--activity tcp`, with programs that know nothing of netwatch. How exact it is in time says contrib/bench/sockets.
+/// Tests of `--activity tcp` with programs that know nothing of netwatch. contrib/bench/sockets measures how exact the
+/// times are.
 @Suite struct ConnectionTests {
-  /// Lines until the indicator is shown, or hidden.
+  /// Returns the lines up to the one that shows the indicator, or to the one that hides it.
   private static func lines(_ follow: Follow, untilVisible: Bool) throws -> [Line] {
     var lines: [Line] = []
     repeat { lines.append(try follow.next()) } while lines.last?.isVisible != untilVisible
     return lines
   }
 
-  /// Milliseconds from `moment` to the line.
+  /// Returns the milliseconds from `moment` to the time of the line.
   private static func delay(_ line: Line?, since moment: Int) -> Int {
     ((line?.monotonicNanoseconds ?? 0) - moment) / 1_000_000
   }
@@ -33,12 +34,12 @@ import Testing
     _ = try server.next("asked")
     let shown = try Self.lines(follow, untilVisible: true)
     #expect(shown.last?.tcpInFlight == 1 && shown.last?.requestsInFlight == 0)
-    // While it runs.
+    // The indicator is shown while the request runs, a second after the request has begun.
     #expect(Self.delay(shown.last, since: begun) >= 970)
     server.answer()
     let answered = try server.next("answered")
     let hidden = try Self.lines(follow, untilVisible: false)
-    // And not when patience is over.
+    // The end of the request hides the indicator, not the end of `--activity-patience`.
     #expect(0..<20_000 ~= Self.delay(hidden.last, since: answered))
     #expect(try program.wait() == .exited(0))
     #expect((shown + hidden).map { $0.inFlight ?? -1 } == [1, 1, 0, 0])
@@ -49,7 +50,7 @@ import Testing
     let server = try networks.slowServer()
     let clients = try networks.clients(1, of: "/wait/3600000")
     _ = try server.next("asked")
-    // One look at the start, one when the indicator decides; the next one is far away.
+    // netwatch looks at the connections at its start, and when the indicator decides. The next look is far away.
     let follow = try networks.near.follow("--activity", "tcp", "--activity-interval", "50")
     _ = try Self.lines(follow, untilVisible: true)
     let closed = Line.monotonicNow
@@ -65,7 +66,7 @@ import Testing
     let follow = try networks.near.follow("--activity", "tcp")
     _ = try follow.next()
     let url = "http://10.0.0.2/wait"
-    // On a busy machine a train may pause, or be seen too late: then there is another one.
+    // On a busy machine a train may pause, or be seen too late. If so, there is another one.
     func isSteady() throws -> Bool {
       let train = try networks.start(
         "sh", "-c", "curl -s \(url)/go; while curl -s \(url)/20; do sleep 0.05; done")
@@ -89,7 +90,7 @@ import Testing
     let server = try networks.slowServer()
     let follow = try networks.near.follow("--activity", "tcp")
     _ = try follow.next()
-    // On a busy machine one may take a second: then there is another one.
+    // On a busy machine a request may take a second. If so, there is another one.
     var begun = 0
     func shows() throws -> Bool {
       let count = follow.lines.count
@@ -102,7 +103,8 @@ import Testing
       return follow.lines[count...].contains { $0.isVisible == true }
     }
     try eventually(shows()) { !$0 }
-    // Where a busy machine takes its time between two of them, the indicator may decide just then: so the train is long.
+    // On a busy machine there may be a pause between two requests, and the indicator may decide in it. So the train is
+    // long.
     let train = try networks.start("sh", "-c", "while curl -s http://10.0.0.2/wait/300; do :; done")
     let shown = try Self.lines(follow, untilVisible: true)
     #expect(Self.delay(shown.last, since: begun) >= 970)
@@ -130,12 +132,12 @@ import Testing
   @Test func `a throttled download of nginx is one request`() throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()
-    // Three seconds at least.
+    // The download takes at least three seconds.
     try Data(count: 30_000).write(to: URL(filePath: folder.file("data")))
     let server = try networks.nginx(folder, bytesPerSecond: 10_000)
     let follow = try networks.near.follow("--activity", "tcp")
     _ = try follow.next()
-    // On a busy machine nginx may pause long enough to look like an end: then it is loaded again.
+    // On a busy machine nginx may pause for so long that the download seems to have ended. If so, it is repeated.
     func counts() throws -> [Int] {
       let program = try networks.start("curl", "-so", "/dev/null", "http://10.0.0.2:8080/data")
       let count = follow.lines.count
@@ -148,12 +150,13 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  // MARK: What is no request
+  // MARK: Traffic that is no request
 
   @Test func `what stays open, pings and polls is no request for long`() throws {
     let networks = try TwoNetworks()
     let server = try networks.slowServer()
-    // It is kept after its answer, as is the WebSocket; the third one waits for an answer.
+    // The connections of `kept` stay open after the answer, and so does the WebSocket. The client `poll` waits for its
+    // answer.
     let kept = try networks.clients(3, of: "/wait/20")
     let socket = try networks.clients(1, of: "/socket/1300", host: "fd00::2")
     let poll = try networks.clients(1, of: "/wait/3600000")
@@ -161,7 +164,7 @@ import Testing
     var line = try follow.next()
     #expect(line.inFlight ?? 0 >= 1)
     while line.inFlight != 0 || line.isVisible != false { line = try follow.next() }
-    // Two pings later nothing has shown.
+    // After two pings the indicator has still not been shown.
     for _ in 0..<2 { _ = try server.next("pong") }
     #expect(try follow.isQuiet(in: networks.near))
     withExtendedLifetime((kept, socket, poll)) {}
@@ -183,13 +186,14 @@ import Testing
   }
 
   @Test func `a shell on another machine is no request, at either end`() throws {
-    // Only root can be a server of shells.
+    // Only root can run a server of shells.
     guard geteuid() == 0 else { return }
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()
     let (host, key) = (folder.file("host"), folder.file("key"))
     try networks.far.run("dropbearkey -t ed25519 -f \(host)", "ssh-keygen -qt ed25519 -N '' -f \(key)")
-    // It looks for keys at home, and that is somebody's.
+    // dropbear looks for keys in the home folder, which belongs to the user who runs the tests. A tmpfs hides that
+    // folder.
     let script = """
       mount -t tmpfs -o mode=700 none ~ && mkdir -m 700 ~/.ssh && cp \(key).pub ~/.ssh/authorized_keys &&
       exec dropbear -FEsr \(host) -p 10.0.0.2:2222 -P ''
@@ -206,7 +210,7 @@ import Testing
       var line = try follow.next()
       while line.inFlight != 0 || line.isVisible != false { line = try follow.next() }
     }
-    // On a machine that is busy an echo may take as long as an answer: then somebody types again.
+    // On a busy machine an echo may take as long as an answer. If so, the typing is repeated.
     func shows() throws -> [Line] {
       let counts = [near, far].map(\.lines.count)
       try Self.type(on: shell)
@@ -222,13 +226,13 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  /// Writes as somebody types, for longer than a request must last to be shown.
+  /// Types like a person, for longer than a request must last before the indicator is shown.
   private static func type(on shell: ChildProcess) throws {
     for key in 0..<9 {
       shell.write("\(key)\n")
-      // The terminal's echo, and the program's.
+      // Each line comes twice: as the terminal's echo and as the output of `cat`.
       for _ in 0..<2 { _ = try shell.nextLine() }
-      usleep(200_000)  // what a person takes
+      usleep(200_000)  // the time that a person takes
     }
   }
 
@@ -248,7 +252,7 @@ import Testing
     #expect(try program.wait() == .exited(0))
   }
 
-  // MARK: Who looks
+  // MARK: Users and permissions
 
   @Test func `an ordinary user counts too, and learns no names of others' programs`() throws {
     let networks = try TwoNetworks()
@@ -263,7 +267,7 @@ import Testing
     if geteuid() == 0 { #expect(line.programs == [:]) }
     let own = try networks.near.follow("--activity", "tcp", "--activity-patience", "3600", "--programs")
     while try own.next().programs != ["NetwatchProbe": 2] {}
-    // Not unless somebody asks.
+    // A line names no programs unless somebody asks for them.
     let plain = try networks.near.follow("--activity", "tcp", "--activity-patience", "3600", "-v")
     #expect(try plain.next().programs == nil)
     let text = try ChildProcess.run(
@@ -317,15 +321,16 @@ import Testing
     try lease.ping()
     let clients = try networks.clients(1, of: "/wait/3600000")
     _ = try server.next("asked")
-    // Nobody watches: when the indicator has shown and the link has its addresses, nothing wakes it. Looks would.
+    // Nobody watches. When the indicator has been shown and the link has its addresses, nothing wakes the service.
+    // Looks at the connections would.
     try service.process.waitUntilIdle()
-    // A reader that starts now gets the present state.
+    // A follower that starts now gets the present state.
     let follows = try (0..<2).map { _ in try service.follow() }
     for follow in follows {
       let line = try follow.next()
       #expect((line.requestsInFlight, line.tcpInFlight, line.inFlight, line.isVisible) == (1, 1, 2, true))
     }
-    // The service's choice holds, also for one who asks for less.
+    // The options of the service decide what is counted, also for a client that asks for less.
     let status = try ChildProcess.run(
       networks.near.command([Programs.netwatch, "status", "--json", "--programs"]), environment: service.environment)
     let line = try Line(status.output.first ?? "")

@@ -1,11 +1,11 @@
 import Testing
 
-/// Namespaces whose way out is a tunnel that somebody else carries.
+/// Tests of namespaces that reach the internet over a tunnel whose packets a process outside carries.
 @Suite struct ContainerTests {
   @Test(arguments: ["tap0", "tun0"])
   func `a container without privileges, with containers of its own`(uplink: String) throws {
     let namespace = try NetworkNamespace(isContained: true)
-    // As slirp4netns and pasta make one.
+    // slirp4netns and pasta make such a tunnel.
     let program = try namespace.addTunnel(uplink)
     try namespace.run("ip route add default via 10.8.0.1")
     let follow = try namespace.follow()

@@ -2,9 +2,11 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--activity udp`: programs that exchange datagrams over connected sockets, as QUIC does, and what is no request.
+/// Tests of `--activity udp`: programs that exchange datagrams over connected sockets, as QUIC does, and traffic that
+/// is no request.
 @Suite struct DatagramTests {
-  /// Answers each datagram "COUNT SIZE MILLISECONDS" with COUNT datagrams, one after another.
+  /// A Python server that answers each datagram "COUNT SIZE MILLISECONDS" with COUNT datagrams of SIZE bytes, and waits
+  /// MILLISECONDS after each.
   private static let server = """
     import socket, sys, threading, time
     def answer(s, words, peer):
@@ -18,7 +20,8 @@ import Testing
         data, peer = s.recvfrom(100)
         threading.Thread(target=answer, args=(s, [int(word) for word in data.split()], peer)).start()
     """
-  /// Connects, asks, and keeps its socket: HOST PORT COUNT SIZE MILLISECONDS.
+  /// A Python client that connects, asks, waits for all answers, and keeps its socket. Its arguments are HOST PORT
+  /// COUNT SIZE MILLISECONDS.
   private static let client = """
     import socket, sys, time
     family, _, _, _, address = socket.getaddrinfo(sys.argv[1], sys.argv[2], type=socket.SOCK_DGRAM)[0]
@@ -43,7 +46,7 @@ import Testing
     try ChildProcess(namespace.command(["python3", "-c", client, host, "\(port)", "\(count)", "\(size)", "\(every)"]))
   }
 
-  /// The time of the next line of a client.
+  /// Waits for the next line of a client and returns its time in nanoseconds, on the monotonic clock.
   private static func moment(_ client: ChildProcess) throws -> Int {
     try client.nextLine(within: 60).flatMap { $0.split(separator: " ").last.flatMap { Int($0) } } ?? 0
   }
@@ -71,7 +74,7 @@ import Testing
     let hidden = try Self.lines(follow, untilVisible: false)
     // A sample may end just before the last datagram.
     #expect((hidden.last?.monotonicNanoseconds ?? 0) > answered)
-    // It may be hidden as soon as the end is seen.
+    // The indicator may be hidden as soon as netwatch sees the end.
     #expect([[1, 1, 0], [1, 1, 0, 0]].contains((shown + hidden).map { $0.inFlight ?? -1 }))
     withExtendedLifetime(server) {}
   }
@@ -81,7 +84,8 @@ import Testing
     let servers = try [443, 53, 123].map { try Self.serve(networks.far, $0) }
     let follow = try networks.near.follow("--activity", "udp")
     #expect(try follow.next().udpInFlight == 0)
-    // A connection that is kept, with a small datagram now and then; names, as many as a large page needs.
+    // The first client keeps a connection with a small datagram now and then. The second gets as many names as a large
+    // page needs, and the third gets the time.
     let clients = try [
       Self.ask(networks.near, port: 443, count: 15, size: 40, every: 200),
       Self.ask(networks.near, "fd00::2", port: 53, count: 300, size: 150, every: 10),
@@ -93,7 +97,7 @@ import Testing
     withExtendedLifetime(servers) {}
   }
 
-  /// As many, and as large, as those of a download.
+  /// The datagrams are as many and as large as those of a download.
   @Test(arguments: [53, 123, 51_820])
   func `what goes to a port of names, clocks or tunnels is no request`(port: Int) throws {
     let networks = try TwoNetworks()
@@ -106,7 +110,7 @@ import Testing
     withExtendedLifetime(server) {}
   }
 
-  /// Beside a connection that is kept, to which they could belong.
+  /// A connection is kept beside the tunnel, and the datagrams of the tunnel could belong to it.
   @Test func `the datagrams of a tunnel are no requests`() throws {
     let networks = try TwoNetworks()
     for (network, number, other) in [(networks.near, 1, 2), (networks.far, 2, 1)] {
@@ -144,7 +148,7 @@ import Testing
       _ = try Self.moment(client)
       _ = try Self.moment(client)
     }
-    // The server's socket has many other ends.
+    // The server's socket is not connected and has many other ends.
     #expect(try Follow.areQuiet(ignoring, in: networks.near))
     #expect(!far.process.hasLine)
     withExtendedLifetime(servers) {}

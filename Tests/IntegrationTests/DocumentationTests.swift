@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the articles and the README show is code that compiles.
+/// Tests that the articles and the README show code that compiles and lines that are valid.
 @Suite struct DocumentationTests {
   private static let catalogs = [
     "Netwatch", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",

@@ -2,21 +2,21 @@ import Foundation
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch explain` in one layout after the other: the text as it stands in Golden, and the same in JSON.
+/// Tests of `netwatch explain` in one layout after another: the text as it is in Golden, and the same content in JSON.
 ///
-/// With `NETWATCH_UPDATE_GOLDEN=1` the texts are written instead. Read them before they are committed.
+/// With `NETWATCH_UPDATE_GOLDEN=1` the tests write the texts instead. Read them before you commit them.
 @Suite struct ExplainTests {
   struct Layout: CustomTestStringConvertible, Sendable {
     let testDescription: String
-    /// The text, where it is not named as the layout.
+    /// The name of the text in Golden, if it differs from the name of the layout.
     var text: String?
-    /// Run in a namespace with a pair of links, v0 and v1.
+    /// Shell commands that run in a namespace with a pair of links, v0 and v1.
     var commands: [String] = []
-    /// v0 has 10.0.0.1 and a default route.
+    /// Whether v0 has 10.0.0.1 and a default route before the commands run.
     var isOnline = true
-    /// A tun device that stands for any tunnel.
+    /// The name of a tun device that stands for any tunnel, if there is one.
     var tunnel: String?
-    /// A link that the commands have switched on.
+    /// A link that the commands have switched on, and for whose carrier the test waits.
     var running: String?
     var arguments: [String] = []
     var isReachable = false
@@ -45,12 +45,12 @@ import Testing
   ].joined(separator: " && ")
   private static let hops = "nexthop via 10.0.0.2 nexthop via 10.5.0.2"
   private static let hopsReversed = "nexthop via 10.5.0.2 nexthop via 10.0.0.2"
-  /// As wg-quick does.
+  /// The routes and rules that wg-quick adds.
   private static let wireGuard = [
     "ip route add default dev wg0 table 51820",
     "ip rule add pref 32765 not fwmark 51820 table 51820", "ip rule add pref 32764 table main suppress_prefixlength 0",
   ].joined(separator: " && ")
-  /// As OpenVPN does with redirect-gateway def1.
+  /// The routes that OpenVPN adds with `redirect-gateway def1`.
   private static let openVPN = [
     "ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1",
   ].joined(separator: " && ")
@@ -84,7 +84,7 @@ import Testing
       "ip route add default via 10.0.0.2", isOnline: false, running: "mv0", isReachable: true),
     Layout(
       "several hops, one dead", secondLink, "ip route del default", "ip route add default \(hops)",
-      // A hash chooses the hop; in the other order it is the other one.
+      // The kernel chooses the hop by a hash. In the reverse order it chooses the other hop.
       "ip route get 192.0.2.1 | grep -q 'dev v0' || ip route replace default \(hopsReversed)", "ip link set v1 down",
       running: "w0", isReachable: true),
     Layout("WireGuard", wireGuard, tunnel: "wg0", isReachable: true),
@@ -223,7 +223,8 @@ import Testing
   private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden")
   private static let isUpdating = ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil
 
-  /// Which name server there is, this machine decides; StageTests look at the stages.
+  /// Returns the lines without the stages. The stages depend on the name server of this machine, and StageTests check
+  /// them.
   private static func withoutStages(_ lines: [String]) -> [String] {
     guard let start = lines.firstIndex(of: "The way to the internet"),
       let end = lines[start...].firstIndex(of: "")
@@ -252,7 +253,7 @@ import Testing
     let outcomes = result.output.filter { $0 == "  reachable" || $0.hasPrefix("  not reachable: ") }
     #expect(ways.map { $0["reachable"] as? Bool } == outcomes.map { $0 == "  reachable" })
     #expect(ways.contains { $0["reachable"] as? Bool == true } == isReachable)
-    // Every step stands in the text too, with a mark where it is to blame.
+    // Every step must also stand in the text, with a mark if it is to blame.
     let steps = ways.flatMap { $0["steps"] as? [[String: Any]] ?? [] }
     for step in steps + [object["name"] as? [String: Any]].compactMap({ $0 }) {
       let topic = try #require(step["step"] as? String).padding(toLength: 7, withPad: " ", startingAt: 0)

@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What netwatch says of links that do not work.
+/// Tests of what netwatch says about links that do not work.
 @Suite struct FaultWordsTests {
   private static func status(_ namespace: NetworkNamespace) throws -> String {
     try ChildProcess.run(
@@ -17,7 +17,7 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    // As dhcpcd and NetworkManager do.
+    // dhcpcd and NetworkManager remove the address and the routes when the carrier is lost.
     try namespace.run("ip addr flush dev v0", "ip route flush dev v0")
     #expect(try follow.isQuiet(in: namespace))
     let line = try Line(
@@ -66,7 +66,7 @@ import Testing
     let follow = try namespace.follow("--interfaces", "--no-service")
     let first = try follow.next()
     try namespace.run("ip link add br0 type bridge")
-    // The addresses of the first links may still be checked.
+    // The kernel may still be checking the addresses of the first links, which makes further lines.
     while try follow.next().interfaces?.count != (first.interfaces?.count ?? 0) + 1 {}
     let tunnel = try ChildProcess(namespace.command([Programs.probe, "tunnel", "tap0"]))
     #expect(try tunnel.nextLine() == "open")

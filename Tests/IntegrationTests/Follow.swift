@@ -2,7 +2,7 @@ import Foundation
 import NetwatchTestSupport
 import Testing
 
-/// A line of the stream, as a reader sees it.
+/// A JSON line of netwatch's stream of events, read as a client reads it.
 struct Line: CustomStringConvertible {
   let text: String
   let object: [String: Any]
@@ -12,7 +12,7 @@ struct Line: CustomStringConvertible {
     guard let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] else {
       throw TestFailure("not an object: \(text)")
     }
-    // What a service answers to a mistake, or if it is full, is no event.
+    // If a client makes a mistake, or if the service is full, the service answers with an error, which is no event.
     if object["error"] == nil { keepLine(text, of: "event") }
     self.object = object
   }
@@ -26,20 +26,21 @@ struct Line: CustomStringConvertible {
   var status: String? { reachability["status"] as? String }
   var medium: String? { reachability["medium"] as? String }
   var interface: String? { reachability["interface"] as? String }
-  /// What a probe has found; nil where none is made.
+  /// What a probe has found out about the internet; nil if there is no probe.
   var internet: String? { reachability["internet"] as? String }
   var isExpensive: Bool? { reachability["expensive"] as? Bool }
-  /// Why the path may cost money, and whether little is to be sent over it, such as `rule constrained`.
+  /// The reason why the path may cost money, or `free`, and whether the path is constrained, such as `rule
+  /// constrained`.
   var cost: String {
     let reason = reachability["expensive_because"].map { $0 as? String ?? "unknown" } ?? "free"
     return reason + (reachability["constrained"] as? Bool == true ? " constrained" : "")
   }
   var vpn: [String: Any]? { reachability["vpn"] as? [String: Any] }
-  /// The tunnel and whether it is known what carries it, such as `tun0 known`.
+  /// The tunnel, and whether its carrier is known, such as `tun0 known`; nil if the path uses no tunnel.
   var tunnel: String? { vpn.map { "\($0["interface"] ?? "?") \($0["carrier"] ?? "?")" } }
   var wifi: [String: Any]? { reachability["wifi"] as? [String: Any] }
   var networkName: String? { wifi?["ssid"] as? String }
-  /// The bytes of the name, in hexadecimal.
+  /// The bytes of the WiFi network's name, in hexadecimal digits.
   var networkBytes: String? { wifi?["ssid_hex"] as? String }
   var ipv4: [String: Any]? { reachability["ipv4"] as? [String: Any] }
   var ipv6: [String: Any]? { reachability["ipv6"] as? [String: Any] }
@@ -48,36 +49,39 @@ struct Line: CustomStringConvertible {
   var state: String? { activity["state"] as? String }
   var isVisible: Bool? { activity["visible"] as? Bool }
   var inFlight: Int? { activity["in_flight"] as? Int }
-  /// What is in flight, by what it is; nil where TCP connections are not counted.
+  /// The number in flight of each kind; nil if neither TCP connections nor UDP flows are counted.
   private var inFlightBy: [String: Any]? { activity["in_flight_by"] as? [String: Any] }
   var requestsInFlight: Int? { inFlightBy?["requests"] as? Int }
   var tcpInFlight: Int? { inFlightBy?["tcp"] as? Int }
   var udpInFlight: Int? { inFlightBy?["udp"] as? Int }
-  /// How many connections each program has; nil where programs are not named.
+  /// The number of TCP connections of each program, by the program's name; nil if the line names no programs.
   var programs: [String: Int]? {
     (activity["programs"] as? [[String: Any]])?.reduce(into: [:]) { counts, program in
       if let name = program["name"] as? String { counts[name] = program["tcp"] as? Int }
     }
   }
   var monotonicNanoseconds: Int? { object["mono_ns"] as? Int }
-  /// The same clock.
+  /// The present time on the clock of `monotonicNanoseconds`, in nanoseconds.
   static var monotonicNow: Int {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
     return now.tv_sec * 1_000_000_000 + now.tv_nsec
   }
 
-  /// What most tests look at: status, reason, interface.
+  /// The status, the reason and the interface, which most tests look at.
   var summary: String { "\(status ?? "?") \(reason ?? "?") \(interface ?? "-")" }
 }
 
-/// `netwatch --follow` while a test changes its world.
+/// A process of `netwatch --follow`, whose lines a test reads while it changes the network.
 final class Follow {
   let process: ChildProcess
   private(set) var lines: [Line] = []
   private let trace: String?
 
-  /// - Parameter trace: where the process records; at the end the trace must give the same lines again.
+  /// - Parameters:
+  ///   - process: The process, with a pipe as its standard output.
+  ///   - trace: The file to which the process records. When the object is released, `netwatch replay` of this file must
+  ///     give the same lines. Default: nothing is recorded.
   init(_ process: ChildProcess, trace: String? = nil) {
     self.process = process
     self.trace = trace
@@ -95,38 +99,42 @@ final class Follow {
     process.signal(SIGTERM)
     try readToEnd()
     let replayed = try ChildProcess.run([Programs.netwatch, "replay", "--json", trace])
-    // Ended within a turn, it may have printed a line less, or recorded a turn without its line.
+    // If netwatch was ended in the middle of a turn of its loop, it may have printed one line less, or recorded a turn
+    // without printing its line.
     let told = lines.map(\.text)
     guard abs(replayed.output.count - told.count) <= 1, zip(told, replayed.output).allSatisfy({ $0 == $1 }) else {
       throw TestFailure("replayed \(replayed.output) \(replayed.error), told \(told)")
     }
   }
 
+  /// Waits for the next line and returns it. Throws a `TestFailure` if the stream ends or no line comes in time.
   func next(at place: SourceLocation = #_sourceLocation) throws -> Line {
     guard let text = try process.nextLine(at: place) else {
       throw TestFailure("\(place.fileID):\(place.line): the stream has ended: \(try process.errorText(at: place))")
     }
     let line = try Line(text)
-    // The library says at once that a host's name is not known yet.
+    // A program that uses libnetwatch first reports that the addresses of a host are not known yet.
     if lines.isEmpty, line.status == "unknown", Programs.follower != nil { return try next(at: place) }
     lines.append(line)
     return line
   }
 
-  /// Reads the lines that no test has asked for, until the process ends.
+  /// Reads the lines that were not read yet, until the process ends.
   func readToEnd() throws {
     while let text = try process.nextLine() { lines.append(try Line(text)) }
   }
 
-  /// The summary of the next line.
+  /// Waits for the next line and returns its summary.
   func summary(at place: SourceLocation = #_sourceLocation) throws -> String { try next(at: place).summary }
 
-  /// True if nothing more came. It provokes the next line itself, so that it waits for an event and not for a while.
+  /// Returns whether no line has come since the last one that was read. The function provokes the next line itself, so
+  /// that it waits for an event and not for a fixed time.
   func isQuiet(in namespace: NetworkNamespace, at place: SourceLocation = #_sourceLocation) throws -> Bool {
     try Self.areQuiet([self], in: namespace, at: place)
   }
 
-  /// True if nothing but lines of one kind of event came.
+  /// Waits until no more lines come, and returns whether all lines since the last one that was read are events of the
+  /// kind `event`. Events about reachability are permitted as well, because the function provokes some.
   func isQuiet(
     in namespace: NetworkNamespace, butFor event: String, at place: SourceLocation = #_sourceLocation
   ) throws -> Bool {
@@ -135,11 +143,11 @@ final class Follow {
     return lines[count...].allSatisfy { $0.event == event || $0.event == "reachability" }
   }
 
-  /// True if nothing more came to any of them.
+  /// Returns whether no line has come to any of the followers since the last line that each has read.
   static func areQuiet(
     _ follows: [Follow], in namespace: NetworkNamespace, at place: SourceLocation = #_sourceLocation
   ) throws -> Bool {
-    // A link of its own with a route to the very target always makes a line.
+    // A new link with a route to exactly the probe address 192.0.2.1 always makes a line.
     try namespace.configure(
       "link add mark0 type veth peer name mark1", "link set mark1 up", "link set mark0 up",
       "addr add 203.0.113.1/24 dev mark0", "route add 192.0.2.1/32 dev mark0 src 203.0.113.1")

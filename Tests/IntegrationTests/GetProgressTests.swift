@@ -2,18 +2,20 @@ import Foundation
 import NetwatchTestSupport
 import Testing
 
-/// What `netwatch get` shows while it runs, and what others see of it.
+/// Tests of what `netwatch get` shows while it runs, and of what other programs see of it.
 @Suite struct GetProgressTests {
   private static let url = "http://127.0.0.1/"
 
-  /// - Parameter rate: the bytes that it sends in a second of the six million.
+  /// Starts a server of a file of six million bytes.
+  ///
+  /// - Parameter rate: The bytes that the server sends in a second, as nginx writes them. Default: `4m`.
   private func slowServer(_ rate: String = "4m") throws -> WebServer {
     let server = try WebServer("limit_rate \(rate);")
     try server.serve("it", bytes: 6_000_000)
     return server
   }
 
-  /// What was drawn, and what stands there at the end.
+  /// Returns the frames of the progress line that were drawn, and the text after the last of them.
   private func frames(_ shown: String) throws -> (drawn: [String], rest: String) {
     #expect(!shown.contains { $0 == "\u{1b}" } || !shown.replacing("\u{1b}[K", with: "").contains("\u{1b}"))
     var parts = shown.split(separator: "\u{1b}[K", omittingEmptySubsequences: false).map(String.init)
@@ -24,13 +26,13 @@ import Testing
   @Test(arguments: [12, 24, 40, 80, 200])
   func `the progress fits the terminal, never passes 100 %, and leaves its line clean`(columns: Int) throws {
     let server = try slowServer()
-    // On a busy machine there may be time for a few frames only: then it is got once more.
+    // On a busy machine there may be time for a few frames only. If so, the download is repeated.
     func frames() throws -> (drawn: [String], rest: String) {
       try? server.home.remove("it")
       return try self.frames(server.show("\(Self.url)it", columns: columns))
     }
     var (drawn, rest) = try eventually(frames()) { $0.drawn.count > 6 }
-    // The line was emptied before the last words.
+    // netwatch clears the progress line before its last message.
     #expect(drawn.removeLast() == "")
     #expect(try #/it: 6\.0 MB in \d+:\d\d\r/#.wholeMatch(in: rest) != nil, "\(rest)")
     #expect(drawn.allSatisfy { $0.count < columns }, "\(drawn)")
@@ -54,7 +56,7 @@ import Testing
     let server = try slowServer("2m")
     let resize =
       "(until [ -n \"$(find it.netwatch-part -size +3000k)\" ]; do sleep 0.05; done 2>/dev/null; stty cols 50 <&1) &"
-    // On a busy machine it may be over before the terminal has changed: then it is got once more.
+    // On a busy machine the download may end before the terminal has become narrower. If so, it is repeated.
     func lengths() throws -> [Int] {
       try? server.home.remove("it")
       return try frames(server.show("\(Self.url)it", columns: 120, before: resize)).drawn.map(\.count)
@@ -77,7 +79,7 @@ import Testing
       try #/it: 6\.0 MB in \d+:\d\d\r/#.wholeMatch(in: server.show("\(Self.url)it", columns: 80, terminal: "dumb"))
         != nil)
     #expect(try server.show("\(Self.url)it -q -o other", columns: 80) == "")
-    // On no terminal there is nothing to say; a failure is one plain line.
+    // If there is no terminal, get draws nothing, and a failure is one plain line.
     let failed = try server.get("\(Self.url)missing")
     #expect(failed.error.unicodeScalars.allSatisfy { $0.value >= 0x20 })
   }
@@ -117,7 +119,7 @@ import Testing
     #expect(try service.inFlight() == 0)
   }
 
-  // MARK: The program that does it
+  // MARK: The program netwatch-http
 
   private func maps(of process: ChildProcess) throws -> String {
     try ChildProcess.run(["cat", "/proc/\(process.pid)/maps"]).output.joined()
@@ -143,14 +145,14 @@ import Testing
     let alone = try ChildProcess.run([netwatch, "get", "http://127.0.0.1/it"])
     #expect(alone.ending == .exited(2))
     #expect(alone.error.hasPrefix("netwatch: get needs netwatch-http, which is not here; "), "\(alone.error)")
-    // As if it were linked to a library that is not there.
+    // The changed helper looks as if it were linked to a library that is not installed.
     let helper = try folder.install(Programs.netwatchHTTP)
     #expect(try ChildProcess.run(["sed", "-i", "s/libcurl[.]so[.]4/libcurl.so.0/g", helper]).ending == .exited(0))
     let broken = try ChildProcess.run([netwatch, "get", "http://127.0.0.1/it"])
     #expect(broken.ending == .exited(2))
     #expect(
       broken.error.hasPrefix("netwatch: netwatch-http cannot be started without libcurl.so.0; "), "\(broken.error)")
-    // What is not that program's is told all the same.
+    // netwatch itself still answers what netwatch-http has nothing to do with.
     #expect(try ChildProcess.run([netwatch, "--json", "get", "http://127.0.0.1/it"]).ending == .exited(64))
     #expect(try ChildProcess.run([netwatch, "--help"]).ending == .exited(0))
     #expect(try ChildProcess.run([netwatch, "help", "get"]).ending == .exited(0))

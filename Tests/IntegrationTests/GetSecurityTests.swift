@@ -2,9 +2,9 @@ import Foundation
 import NetwatchTestSupport
 import Testing
 
-/// Whom `netwatch get` trusts, and what it keeps to itself.
+/// Tests of which servers `netwatch get` trusts, and of what it keeps secret.
 @Suite struct GetSecurityTests {
-  /// A root, a server's certificate and one that has nothing to do with them, made by openssl.
+  /// A root certificate, a server's certificate below it, and an unrelated certificate, all made by openssl.
   private struct Certificates {
     let folder: TemporaryFolder
 
@@ -32,9 +32,10 @@ import Testing
       return server
     }
 
-    /// `netwatch get` on a machine that trusts the root.
+    /// Runs `netwatch get` on a machine that trusts the root certificate.
     ///
-    /// - Parameter inFolder: whether the root stands in the folder of certificates, and another one in the bundle.
+    /// - Parameter inFolder: Whether the root certificate is in the folder of certificates, with the unrelated one in
+    ///   the bundle. Default: the root certificate is in the bundle.
     func get(_ server: WebServer, _ arguments: [String], inFolder: Bool = false) throws -> (
       ending: ChildProcess.Ending, output: [String], error: String
     ) {

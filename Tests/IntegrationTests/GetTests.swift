@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// `netwatch get`, as a person or a script has it.
+/// Tests of `netwatch get` as a person or a script uses it.
 @Suite struct GetTests {
   private static let url = "http://127.0.0.1/"
 
@@ -111,9 +111,10 @@ import Testing
     #expect(try reader.nextLine() == nil)
   }
 
-  // MARK: Going on
+  // MARK: Resumed downloads
 
-  /// 6 MB of which a quarter comes at once, and the rest when the download goes on where it was.
+  /// Starts a server of a file of 6 MB. It sends a quarter of the file at once and then next to nothing, until the
+  /// download resumes and gets the rest.
   private func holdingServer(_ more: String = "") throws -> WebServer {
     let server = try WebServer("\(WebServer.holding) \(more)")
     try server.serve("it", bytes: 6_000_000)
@@ -217,7 +218,7 @@ import Testing
 
   @Test(arguments: [[], ["rename"]])
   func `a file that comes there meanwhile is not replaced, on any file system`(sandbox: [String]) throws {
-    // Slow enough that it is found at work, and whole after eight seconds.
+    // The rate is so low that the download still runs when the test looks. It is complete after eight seconds.
     let server = try WebServer("limit_rate_after 1500k; limit_rate 600k;")
     try server.serve("it", bytes: 6_000_000)
     let program = (sandbox.isEmpty ? [] : [Programs.sandbox] + sandbox) + [Programs.netwatch, "get", "\(Self.url)it"]
@@ -239,7 +240,7 @@ import Testing
     #expect(try server.home.names == ["it"])
   }
 
-  // MARK: Where there is no room
+  // MARK: No room or no permission
 
   @Test func `a full disk is said, with what is kept`() throws {
     let server = try holdingServer()

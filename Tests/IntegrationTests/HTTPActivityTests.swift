@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-/// HTTP requests of an app that reports them, as a follower of the service sees them.
+/// Tests of the HTTP requests of an app that reports them, as a follower of the service sees them.
 @Suite struct HTTPActivityTests {
   private static func lines(_ follow: Follow, until isLast: (Line) -> Bool) throws -> [Line] {
     var lines: [Line] = []
@@ -31,7 +31,7 @@ import Testing
     #expect((shown + hidden).map { $0.inFlight ?? -1 } == [1, 1, 0, 0])
     #expect(try app.nextLine() == "got 200")
 
-    // What it was doing ends with it.
+    // The requests of an app end with the app.
     app.write("http://10.0.0.2/wait/go\n")
     _ = try Self.lines(follow) { $0.isVisible == true }
     app.signal(SIGKILL)

@@ -3,9 +3,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--hooks`: which files of the folder run, and in what order; and `netwatch test-hook`.
+/// Tests of `--hooks` (which files of the folder run, and in what order) and of `netwatch test-hook`.
 @Suite struct HookFolderTests {
-  /// A folder of hooks.
+  /// A temporary folder with a folder of hooks in it.
   private struct Hooks {
     let folder: TemporaryFolder
     var path: String { folder.file("hooks") }
@@ -24,7 +24,7 @@ import Testing
       guard unsafe chmod(folder.file(name), mode) == 0 else { throw TestFailure("chmod \(name): \(errno)") }
     }
 
-    /// What standard error says of one line.
+    /// Runs netwatch with these hooks until it has printed one line, and returns the lines of its standard error.
     func run(in namespace: NetworkNamespace, _ options: String...) throws -> [String] {
       let result = try ChildProcess.run(
         namespace.command([Programs.netwatch, "-f", "--json", "--count", "1", "--hooks", path] + options))
@@ -39,7 +39,7 @@ import Testing
     let hooks = try Hooks()
     let script = "sleep 0.05; read -r line; echo \"${0##*/} $NETWATCH_STATUS $NETWATCH_OLD_STATUS.\"; echo \"$line\""
     for name in ["20-b", "10-a", "9", "Z"] { try hooks.add("hooks/\(name)", script) }
-    // What editors and package managers leave, and what is hidden.
+    // Editors and package managers leave such files, and `.swp` is a hidden file.
     for name in ["10-a~", "10-a.bak", ".swp", "20-b.dpkg-old"] { try hooks.add("hooks/\(name)", "echo no") }
     let follow = try Follow(
       ChildProcess(
@@ -53,7 +53,7 @@ import Testing
         #expect(try follow.process.nextErrorLine() == "\(name) \(status) \(old).")
         #expect(try follow.process.nextErrorLine() == line.text)
       }
-      // One that comes later counts, too.
+      // The hooks also run for the line of a later change.
       try namespace.run(next)
     }
   }
@@ -73,7 +73,7 @@ import Testing
     try hooks.setMode(0o777, of: "open")
     try hooks.add("open/file", "echo no")
     try hooks.folder.link("hooks/8-link", to: hooks.folder.file("open/file"))
-    // The link in the middle can be changed by anybody.
+    // Anybody can change the link `open/link`, because its folder is open to all.
     try hooks.folder.link("open/link", to: hooks.folder.file("elsewhere"))
     try hooks.folder.link("hooks/9-link", to: "../open/link")
     let said = try hooks.run(in: namespace)
@@ -92,7 +92,7 @@ import Testing
     try hooks.setMode(0o1777, of: "hooks")
     #expect(try hooks.run(in: namespace).allSatisfy { $0.hasPrefix("netwatch: ") })
     try hooks.setMode(0o755, of: "hooks")
-    // Everybody can put another folder in the place of this one.
+    // Anybody can replace the folder of hooks, because the folder above it is open to all.
     try hooks.setMode(0o777, of: "")
     #expect(try hooks.run(in: namespace).first?.contains("chmod go-w '\(hooks.folder.path)'") == true)
   }
@@ -111,9 +111,9 @@ import Testing
     #expect(try hooks.run(in: namespace).allSatisfy { $0.contains("belongs to another user") })
   }
 
-  // MARK: The way to a file
+  // MARK: Paths of hooks
 
-  /// Runs a file by test-hook, and returns what it prints, or else the complaint.
+  /// Runs `netwatch test-hook` and returns what the hook prints, or netwatch's complaint if the hook does not run.
   private func test(_ hook: String, as user: [String] = [], by netwatch: String = Programs.netwatch) throws -> String {
     let result = try ChildProcess.run(user + [netwatch, "test-hook", hook])
     #expect(result.ending == .exited(result.output.isEmpty ? 2 : 0))
@@ -124,7 +124,7 @@ import Testing
     let hooks = try Hooks()
     try hooks.folder.makeFolder("usr/bin")
     try hooks.add("usr/bin/tool", "echo \"$0\"; ls /proc/self/fd")
-    // /bin of a merged /usr.
+    // A machine with a merged /usr has such a link at /bin.
     try hooks.folder.link("bin", to: "usr/bin")
     try hooks.folder.link("hooks/1", to: hooks.folder.file("bin/tool"))
     try hooks.folder.link("hooks/2", to: "../hooks/./1")
@@ -141,7 +141,7 @@ import Testing
     let hooks = try Hooks()
     for folder in ["store/1-env/bin", "store/2-hook/bin", "state/profiles"] { try hooks.folder.makeFolder(folder) }
     try hooks.add("store/2-hook/bin/hook", "echo \"profile ${0##*/store/}\"")
-    // writeShellScript makes a file of the store itself.
+    // Nix's `writeShellScript` makes a single file in the store.
     try hooks.add("store/3-script", "echo \"script ${0##*/store/}\"", mode: 0o555)
     try hooks.folder.link("store/1-env/bin/hook", to: hooks.folder.file("store/2-hook/bin/hook"))
     try hooks.folder.link("state/profiles/profile-1-link", to: hooks.folder.file("store/1-env"))
@@ -150,7 +150,7 @@ import Testing
     try hooks.folder.link("store/4-files", to: hooks.folder.file("store/3-script"))
     try hooks.folder.link("hooks/1", to: hooks.folder.file(".nix-profile/bin/hook"))
     try hooks.folder.link("hooks/2", to: hooks.folder.file("store/4-files"))
-    // Of root and the group of the users that build packages.
+    // In Nix the store belongs to root, and the group of the users that build packages can write to it.
     try hooks.setMode(0o1775, of: "store")
     #expect(try hooks.run(in: namespace) == ["profile 2-hook/bin/hook", "script 3-script"])
   }
@@ -161,7 +161,7 @@ import Testing
     let hooks = try Hooks()
     try hooks.folder.makeFolder("theirs/roots/hooks")
     try hooks.add("theirs/roots/hooks/1", "echo no")
-    // What runs would be root's, but another user would choose it.
+    // The program behind each link belongs to root, but another user chooses it.
     try hooks.folder.link("theirs/link", to: "/bin/true")
     try hooks.folder.link("theirs/roots/link", to: "/bin/true")
     for (place, target) in [("1", "../theirs/link"), ("2", "../theirs/roots/link"), ("3", "../theirs/roots/hooks/1")] {
@@ -200,7 +200,7 @@ import Testing
       ["setpriv", "--reuid=4242", "--regid=4242", "--clear-groups", "--", try hooks.folder.install(Programs.sandbox)]
         + ["exchange", hooks.folder.file("theirs/a"), hooks.folder.file("theirs/b")])
     #expect(try stranger.nextLine() == "ready")
-    // Where a check by path decides, two of three times something is run.
+    // If netwatch checked the path only, another user's choice would run in two of three attempts.
     for _ in 0..<10 {
       for path in ["theirs/a/hook", "hooks/1"] {
         #expect(try test(hooks.folder.file(path)).contains("belongs to another user"))
@@ -222,7 +222,7 @@ import Testing
       }
     }
     for namespace in [["--map-root-user"], ["--map-current-user"], []] {
-      // Without a map, even the user's own files belong to the overflow id.
+      // If a user namespace has no map, even the user's own files belong to the overflow ID.
       let unshare = user + ["unshare", "--user", "--net"] + namespace
       #expect(try test(hooks.folder.file("hooks/1"), as: unshare, by: netwatch) == "mine")
       #expect(try test("/bin/ls", as: unshare, by: netwatch) != "")

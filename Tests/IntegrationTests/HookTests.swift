@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--exec`: what a hook is told, and that it disturbs nobody.
+/// Tests of `--exec`: what a hook is told, and that a hook disturbs nobody.
 @Suite struct HookTests {
   private func follow(_ namespace: NetworkNamespace, _ hook: String, _ options: String...) throws -> Follow {
     try Follow(ChildProcess(namespace.command([Programs.netwatch, "-f", "--json", "--exec", hook] + options)))
@@ -36,7 +36,6 @@ import Testing
     let none = "||||||||"
     let first = "wifi|10.0.0.1||10.0.0.2|||false|initial|false"
     let offline = "not-reachable|||||||no_carrier|false"
-    try namespace.run("true")
     for (now, old, next) in [
       (first, none, "ip link set v1 down"), (offline, first, "ip link set v1 up"),
       ("wifi|10.0.0.1||10.0.0.2|||false|route_up|false", offline, "ip -6 addr add fd00:7::1/64 dev v0 nodad"),
@@ -45,7 +44,7 @@ import Testing
       #expect(try follow.process.nextErrorLine() == old)
       try namespace.run(next)
     }
-    // Only IPv6 leads out.
+    // From now on only IPv6 leads out.
     try namespace.run("ip route del default; ip -6 route add default via fd00:7::2")
     var last = ""
     while !last.hasPrefix("wifi||fd00:7::1|fd00:7::2|||false|") { last = try follow.process.nextErrorLine() ?? "" }
@@ -71,7 +70,7 @@ import Testing
     }
     try namespace.run("ip route del default")
     #expect(try follow.next().summary == "not-reachable no_route -")
-    // The last line is printed; the hook of the first one is at its gate.
+    // The last line is printed, and the hook of the first line still waits at the gate.
     for expected in [["end", "begin not-reachable no_route"], ["end"]] {
       try "".write(toFile: folder.file("gate"), atomically: false, encoding: .utf8)
       for line in expected { #expect(try follow.process.nextErrorLine() == line) }
@@ -80,7 +79,8 @@ import Testing
     #expect(try follow.process.errorText() == "")
   }
 
-  /// Scripts that print their numbers and go on for a long time, by who of their processes ignores SIGTERM.
+  /// Scripts that print the IDs of their two processes and then run for a long time. They differ in which of the
+  /// processes ignore SIGTERM.
   private static let endless = [
     "sleep 1000 & echo $$ $!; wait; wait; sleep 1000",
     "trap '' TERM; sleep 1000 & echo $$ $!; wait; wait; sleep 1000",
@@ -88,14 +88,15 @@ import Testing
     "trap 'exit 0' TERM; (trap '' TERM; exec sleep 1000) & echo $$ $!; wait",
   ]
 
-  /// Waits until a script has printed its numbers.
+  /// Waits until a script has printed the IDs of its processes, and returns them.
   private static func pids(_ process: ChildProcess) throws -> [pid_t] {
     let pids = try #require(try process.nextErrorLine()).split(separator: " ").compactMap { pid_t($0) }
     #expect(pids.count == 2)
     return pids
   }
 
-  /// Waits until the processes are dead, or wait to be collected by the init of this machine.
+  /// Waits until the processes have ended. A process that only waits to be collected by the init of this machine counts
+  /// as ended. Those that still run are killed at the end.
   private static func waitForEnd(of pids: [pid_t], at place: SourceLocation = #_sourceLocation) throws {
     defer { for pid in pids where isAlive(pid) { kill(pid, SIGKILL) } }
     try eventually(pids.filter(isAlive), at: place) { $0.isEmpty }
@@ -104,7 +105,7 @@ import Testing
   @Test(arguments: endless)
   func `a hook that takes too long is ended, with all that it has started`(script: String) throws {
     let namespace = try NetworkNamespace.online()
-    // On a busy machine a script may be ended before it has printed its numbers: then it gets more time.
+    // On a busy machine a script may be ended before it has printed its IDs. If so, it gets more time.
     var (timeout, pids, said) = (0.2, [pid_t](), "")
     while pids.isEmpty {
       let follow = try follow(namespace, script, "--exec-timeout", "\(timeout)", "--count", "1")
@@ -121,7 +122,7 @@ import Testing
       said.hasPrefix("netwatch: the command of --exec took longer than --exec-timeout permits and was ended: "),
       "\(said)")
     #expect(["signal 15", "signal 9", "exit status 0"].contains { said.hasSuffix(": \($0)") }, "\(said)")
-    // Nothing runs beyond netwatch.
+    // When netwatch has ended, no process of the hook runs any more.
     for pid in pids { #expect(!Self.isAlive(pid)) }
     try Self.waitForEnd(of: pids)
   }
@@ -134,7 +135,7 @@ import Testing
     let follow = try follow(namespace, Self.endless[2])
     _ = try follow.next()
     let pids = try Self.pids(follow.process)
-    // A later line shows that netwatch is done with starting the hook.
+    // A later line shows that netwatch has finished starting the hook.
     try namespace.run("ip link set v1 down")
     _ = try follow.next()
     let expected: ChildProcess.Ending
@@ -154,7 +155,7 @@ import Testing
   func `a hook does not outlive the service`(signal: CInt) throws {
     let service = try RunningService("--exec", Self.endless[2])
     let pids = try Self.pids(service.process)
-    // So does an answer to a client.
+    // An answer to a client shows that the service has finished starting the hook.
     _ = try service.client().next()
     service.process.signal(signal)
     _ = try service.process.wait()
@@ -236,7 +237,7 @@ import Testing
       #expect(try follow.next().status == "not-reachable")
       #expect(try follow.process.wait() == .exited(0), "\(hook)")
       try namespace.run("ip link set v1 up")
-      // The next one has to find the network as this one did.
+      // The next hook must find the network as this one did.
       try namespace.waitUntilRunning("v0")
     }
   }
@@ -282,7 +283,7 @@ import Testing
         Programs.netwatch, "-f", "--count", "1", "--exec",
         "echo $VALUE; env | grep -c ^NETWATCH_STATUS; ls /proc/self/fd",
       ]), environment: ["VALUE=a value", "NETWATCH_STATUS=false friend"])
-    // As without netwatch, whatever this test was started with.
+    // A program without netwatch has the same descriptors, whatever the test was started with.
     let plain = try ChildProcess.run(namespace.command(["sh", "-c", "ls /proc/self/fd"]))
     #expect(result.error.split(separator: "\n").map(String.init) == ["a value", "1"] + plain.output)
   }
@@ -301,7 +302,7 @@ import Testing
     #expect(try follow.process.nextErrorLine() == "activity activation_delay true")
   }
 
-  /// README's command for notifications says something when the network is lost, too.
+  /// The README's command for notifications must also show a text when the network is lost.
   @Test func `the notification of README has a text for every change`() throws {
     let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
     let readme = try String(contentsOf: top.appending(path: "README.md"), encoding: .utf8)
@@ -346,7 +347,7 @@ import Testing
     line = try follow.next()
     while line.status != "not-reachable" { line = try follow.next() }
     #expect((line.object["lost"] as? [String: Any])?["interface"] as? String == "w0")
-    // A client that connects while nothing is reachable learns it from the service.
+    // A client that connects while nothing is reachable learns from the service what was lost.
     let client = try service.client()
     while try (client.next().object["lost"] as? [String: Any])?["interface"] as? String != "w0" {}
   }

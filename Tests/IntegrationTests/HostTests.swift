@@ -4,9 +4,10 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// A host as the target, with a real name server that comes, goes, changes its mind and falls silent.
+/// Tests of a host as the target, with a real name server that starts, stops, changes its answers and falls silent.
 @Suite struct HostTests {
-  /// v0 with 10.0.0.1 and w0 with 10.5.0.1; a network behind each, 10.1/16 and 10.6/16, and no default route.
+  /// Returns a namespace with 10.0.0.1 on v0 and 10.5.0.1 on w0. Behind v0 is the network 10.1.0.0/16, behind w0 is
+  /// 10.6.0.0/16, and there is no default route.
   private static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
@@ -16,7 +17,7 @@ import Testing
     return namespace
   }
 
-  // MARK: What a name leads to
+  // MARK: The addresses of a name
 
   @Test func `a host is as reachable as its address`() throws {
     let namespace = try Self.namespace()
@@ -65,7 +66,7 @@ import Testing
     #expect(try follow.summary() == "not-reachable no_carrier -")
   }
 
-  // MARK: Names that come, change and go
+  // MARK: Names that appear, change and disappear
 
   @Test func `a name that is not there comes`() throws {
     let server = try NameServer(in: Self.namespace())
@@ -89,7 +90,7 @@ import Testing
     let server = try NameServer(in: namespace, "office.example,10.1.2.3")
     let follow = try server.follow("--target", "office.example")
     #expect(try follow.summary() == "wifi initial v0")
-    // Nobody answers any more: what was known holds, and is judged as before.
+    // No server answers any more. netwatch keeps the addresses that it knows, and judges them as before.
     server.stop()
     try server.writeConfiguration()
     try namespace.run("ip link set v1 down")
@@ -127,14 +128,14 @@ import Testing
     #expect(try server.nextQuestion().name == "office.example")
     try namespace.run("ip route add 10.1.4.5/32 via 10.5.0.2")
     #expect(try follow.summary() == "wifi interface_changed w0")
-    // What becomes of the old address is nothing to anybody.
+    // The old address does not matter any more, so a route that forbids it makes no line.
     try namespace.run("ip route add prohibit 10.1.2.3/32")
     try namespace.run("ip route add prohibit 10.1.4.5/32 metric 1", "ip route del 10.1.4.5/32 via 10.5.0.2")
     #expect(try follow.summary() == "not-reachable route_unreachable -")
     #expect(follow.lines.map(\.sequence) == [1, 2, 3])
   }
 
-  // MARK: What the system knows
+  // MARK: Names that the system knows
 
   @Test(arguments: ["printer.local", "printer"])
   func `a name of this network is the system's, and no name server hears of it`(name: String) throws {
@@ -227,7 +228,7 @@ import Testing
     #expect(try server.text(of: "asked") == asked)
   }
 
-  // MARK: When it is asked
+  // MARK: When a name is looked up
 
   @Test func `another path asks for the name again`() throws {
     let namespace = try Self.namespace()
@@ -235,7 +236,7 @@ import Testing
     let follow = try server.follow("--target", "office.example")
     #expect(try follow.summary() == "wifi initial v0")
     #expect(Set([try server.nextQuestion().type, try server.nextQuestion().type]) == ["A", "AAAA"])
-    // An hour before the answer is old, and a minute before it would be asked for anyway.
+    // The answer is valid for an hour, and netwatch would ask again by itself after a minute.
     let start = Line.monotonicNow
     try namespace.run("ip route replace 10.1.0.0/16 via 10.5.0.2")
     #expect(try follow.summary() == "wifi interface_changed w0")
@@ -248,7 +249,7 @@ import Testing
     let server = try NameServer(in: namespace)
     let follow = try server.follow("--target", "office.example")
     #expect(try follow.summary() == "not-reachable unresolved -")
-    // At once, then after one, two and four seconds; the next one comes after eight.
+    // netwatch asks at once, and again after one, two and four seconds. The next attempt comes after eight seconds.
     var tries = 0
     while tries < 4 { tries += try server.nextQuestion().type == "A" ? 1 : 0 }
     let start = Line.monotonicNow
@@ -280,15 +281,15 @@ import Testing
     #expect(try silent.nextLine() == "asked")
     follow.process.signal(SIGTERM)
     #expect(try follow.process.wait() == .signalled(SIGTERM))
-    // The first line would have come after two seconds.
+    // netwatch would have printed its first line after two seconds.
     #expect(try follow.process.nextLine() == nil)
   }
 
   @Test func `it sees that its reader goes while it waits for an answer`() throws {
     let server = try NameServer(in: Self.namespace())
     let silent = try server.fallSilent()
-    // The first line comes after two seconds, and would show it too. On a busy machine it may take as long to see it: then it is
-    // tried again.
+    // The first line comes after two seconds, and writing it would also show that the reader has left. On a busy
+    // machine netwatch may see that only then. If so, the test tries again.
     func endsBeforeFirstLine() throws -> Bool {
       let follows = try (0..<2).map { _ in try server.follow("--target", "office.example") }
       for _ in follows { #expect(try silent.nextLine() == "asked") }
@@ -311,7 +312,7 @@ import Testing
     try namespace.run("ip link set v1 down")
     let line = try follow.next()
     #expect(line.summary == "not-reachable no_carrier -")
-    // A lookup takes five seconds to fail.
+    // A lookup that gets no answer takes five seconds to fail.
     #expect(try #require(line.monotonicNanoseconds) - start < 4_900_000_000)
     try namespace.run("ip link set v1 up")
     #expect(try follow.summary() == "wifi route_up v0")
@@ -327,7 +328,7 @@ import Testing
     #expect(try follow.summary() == "unknown unresolved -")
     try here.run("ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2")
     var summary = try follow.summary()
-    // The name may be known before the way to it.
+    // The addresses of the name may be known before there is a route to them.
     if summary == "not-reachable no_route -" { summary = try follow.summary() }
     #expect(summary == "wifi route_up v0")
   }
@@ -357,7 +358,7 @@ import Testing
     try namespace.run(
       "ip rule add dport 443 ipproto tcp lookup 100", "ip route add default via 10.5.0.2 table 100")
     let server = try NameServer(in: namespace, "office.example,10.1.2.3")
-    // Of two addresses, one is shut for either port.
+    // For either port, a route forbids one of the two addresses of `both.example`.
     try namespace.run("ip route add prohibit 10.1.9.9/32", "ip route add prohibit 10.1.9.9/32 table 100")
     try server.write(hosts: "10.1.9.9 both.example\n10.1.4.5 both.example\n")
     for (target, interface) in [
@@ -405,7 +406,7 @@ import Testing
     let timedOut = try ChildProcess.run(
       server.command([Programs.netwatch, "wait", "-t", "0.5", "-q", "--target", "far.example"]))
     #expect(timedOut.ending == .exited(1))
-    // Every way is shut to it but w0, which does not count.
+    // With `-i w*` only w0 counts, and no route over w0 leads to the address of `office.example`.
     let filtered = try ChildProcess.run(
       server.command([Programs.netwatch, "wait", "-t", "0.5", "-q", "-i", "w*", "--target", "office.example"]))
     #expect(filtered.ending == .exited(1))

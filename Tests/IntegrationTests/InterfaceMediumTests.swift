@@ -1,8 +1,9 @@
 import Testing
 
-/// The media of links that stand on others, on the real kernel. The host's cards are not here: an ifb stands for one.
+/// Tests of the media of links that stand on others, on the real kernel. A namespace does not have the host's network
+/// cards, so an ifb stands for one.
 @Suite struct InterfaceMediumTests {
-  /// The medium of each link in a line, by name.
+  /// Returns the medium of each interface in a line, by the interface's name.
   static func media(_ line: Line) -> [String: String] {
     (line.interfaces ?? []).reduce(into: [:]) { media, interface in
       if let name = interface["name"] as? String { media[name] = interface["medium"] as? String }
@@ -24,7 +25,8 @@ import Testing
         "mv0": "virtual",
         "mv1": "other", "mv2": "virtual", "vx0": "other", "br1": "virtual",
       ])
-    // A port that is no guest changes the bridge, and what stands on it.
+    // A port that is not the link of a container or a virtual machine changes the medium of the bridge, and of the link
+    // that stands on the bridge.
     try namespace.run("ip link set ifb1 master br0")
     var last = try follow.next()
     while Self.media(last)["mv2"] != "other" { last = try follow.next() }

@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What the kernel may lack, or refuse.
+/// Tests of features that the kernel may lack, and of requests that it may refuse.
 @Suite struct KernelFeatureTests {
   @Test(arguments: ["filter", "strict", "generic"])
   func `without an optional feature every change is told rightly`(_ feature: String) throws {
@@ -24,7 +24,7 @@ import Testing
     #expect(try follow.summary() == "not-reachable no_address -")
     #expect(try follow.isQuiet(in: namespace))
     follow.process.signal(15)
-    // Without -v nobody is told.
+    // Without `-v` netwatch does not report what the kernel lacks.
     #expect(try follow.process.errorText() == "")
   }
 
@@ -104,14 +104,15 @@ import Testing
     }
   }
 
-  /// The guest has no libcurl, and so no netwatch-http.
+  /// The programs that are tested without /proc. The guest has no libcurl, and therefore no netwatch-http.
   private static let commands =
     [
       ["netwatch", "--check", "--for", "ssid=Nowhere"], ["netwatch", "run", "--", "false"], ["netwatch"],
       ["netwatch", "get", "http://127.0.0.1/"], ["netwatch-log", "log"],
     ] + (Guest.isHere ? [] : [["netwatch-http", "get", "http://127.0.0.1/"]])
 
-  /// Swift knows the arguments from /proc alone. Without them, a check would succeed, and a command would not run.
+  /// On Linux, Swift reads a program's arguments from /proc. Without the arguments, `--check` would succeed and `run`
+  /// would not run its command.
   @Test(arguments: commands)
   func `without proc, no program does anything but say so`(_ command: [String]) throws {
     let namespace = try NetworkNamespace.online()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The library on the real kernel, in a program of its own.
+/// Tests of the library on the real kernel, in a program of its own.
 @Suite struct LibraryTests {
   @Test func `a monitor knows at once, tells everybody, and goes when it is released`() throws {
     let namespace = try NetworkNamespace.online()
@@ -35,7 +35,8 @@ import Testing
     for kind in ["plain", "sharing", "followed", "host"] {
       let words = try #require(try probe.nextLine(within: 120)).split(separator: " ")
       #expect(words.dropLast() == "\(kind) descriptors 0 threads 0 memory".split(separator: " "))
-      // The memory of pages that are full of holes. Monitors that stay need some thirty times as much.
+      // The figure is in KiB and comes from pages that are full of holes. Monitors that stay would need about thirty
+      // times as much.
       #expect(try #require(Int(words[6])) < 2_048, "\(kind)")
     }
     #expect(try probe.wait() == .exited(0))
@@ -47,7 +48,7 @@ import Testing
     try server.write(hosts: "10.0.0.2 known.example\n")
     let probe = try ChildProcess(server.command([Programs.probe, "delays"]))
     for _ in 0..<6 { #expect(try probe.nextLine() == "wifi") }
-    // Two have a hold that is none; the others wait for a hundred years.
+    // Two monitors have a negative hold, which means no hold. The others wait for a hundred years.
     try namespace.run("ip link set v1 down")
     for _ in 0..<2 { #expect(try probe.nextLine() == "changed") }
     probe.closeInput()
@@ -81,7 +82,7 @@ import Testing
     #expect(readme.contains("```swift\n\(source)```"))
 
     let namespace = try NetworkNamespace.online()
-    // To a pipe, print would keep its lines back.
+    // `stdbuf` makes the example write each line at once. Into a pipe, `print` would hold its lines back.
     let example = try ChildProcess(namespace.command(["stdbuf", "-oL", Programs.readmeExample]))
     #expect(try example.nextLine() == "now: wifi")
     #expect(try example.nextLine() == "wifi v0 initial")
@@ -94,7 +95,7 @@ import Testing
     let probe = try ChildProcess(namespace.command([Programs.probe, "watchers"]))
     #expect(try probe.nextLine() == "first wifi")
     #expect(try probe.nextLine() == "second wifi")
-    // The kernel says one thing, and no more.
+    // Wait until the addresses are checked, so that the change below is the only message of the kernel.
     try namespace.waitUntilAddressesAreChecked()
     try namespace.run("ip route del default")
     #expect(try probe.nextLine() == "first not-reachable")

@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--log`, `netwatch log` and `netwatch report`: what is stored, and that it disturbs nobody.
+/// Tests of `--log`, `netwatch log` and `netwatch report`: what is stored, and that logging disturbs nobody.
 @Suite struct LogTests {
   private let folder: TemporaryFolder
   private var state: String { "XDG_STATE_HOME=\(folder.path)" }
@@ -31,7 +31,8 @@ import Testing
     }
   }
 
-  /// The log, once it has as many changes: the writer is another process.
+  /// Waits until the log has at least `count` changes, and returns them. The program that writes the log is another
+  /// process.
   @discardableResult
   private func changes(_ count: Int, at place: SourceLocation = #_sourceLocation) throws -> [[String: Any]] {
     try eventually(objects().filter { $0["event"] as? String == "change" }, at: place) { $0.count >= count }
@@ -41,7 +42,7 @@ import Testing
     ["status", "reason", "interface"].map { change[$0] as? String ?? "-" }.joined(separator: " ")
   }
 
-  /// The program that writes for netwatch.
+  /// Returns the process ID of the program that writes the log for netwatch.
   private static func writer(of process: ChildProcess) throws -> pid_t {
     let children = try String(contentsOfFile: "/proc/\(process.pid)/task/\(process.pid)/children", encoding: .utf8)
     return try #require(children.split(separator: " ").first.flatMap { pid_t($0) })
@@ -56,7 +57,7 @@ import Testing
 
   // MARK: What is stored
 
-  /// In processes of their own: the umask is a process's.
+  /// A shell sets the umask, because a umask belongs to a whole process.
   @Test(arguments: ["0", "077", "0777"]) func `nobody else may read it, whatever the umask`(umask: String) throws {
     let namespace = try NetworkNamespace.online()
     let follow = try Follow(
@@ -104,7 +105,7 @@ import Testing
     #expect(abs(length - Double(told[1] - told[0]) / 1e9) < 2e-6)
     follow.process.signal(SIGKILL)
     #expect(try follow.process.wait() == .signalled(SIGKILL))
-    // The writer has seen the end of its input, and nobody the end of the outage.
+    // The writer has seen the end of its input, but nobody has seen the end of the outage.
     try eventually(objects("--outages").last?["ended"] as? String) { $0 == "unseen" }
     #expect(try follow.process.errorText() == "")
   }
@@ -115,7 +116,7 @@ import Testing
     _ = try follow.next()
     try namespace.run("ip link set v1 down")
     _ = try follow.next()
-    // It waits for the writer.
+    // netwatch waits for the writer before it ends.
     #expect(try follow.process.wait() == .exited(0))
     let text = try log()
     #expect(text.count == 3)
@@ -139,7 +140,8 @@ import Testing
   @Test func `the service writes too, and a second writer does not break the log`() throws {
     let service = try RunningService("--log", shell: "export \(state)")
     let follow = try follow(service.namespace, "--no-service")
-    // One that is behind would see several changes as one.
+    // A program that falls behind would see several changes as one. So the test waits for the line of each change, also
+    // from the service.
     let client = try service.follow()
     for one in [follow, client] { _ = try one.next() }
     for _ in 0..<3 { try Self.flap(service.namespace, follow, client) }
@@ -156,7 +158,7 @@ import Testing
     let follow = try follow(namespace, "--traffic", "--traffic-interval", "0.1", "--count", "12")
     for _ in 0..<12 {
       _ = try follow.next()
-      // More than what IPv6 sends by itself.
+      // These datagrams are more than what IPv6 sends by itself.
       try namespace.send(20, bytes: 1_000, to: "10.0.0.2", over: "v0")
     }
     #expect(try follow.process.wait() == .exited(0))
@@ -178,7 +180,7 @@ import Testing
     }
     let quiet = try client()
     var lines = [try quiet.next()]
-    // The service has read the counters as often as this client, some more or less.
+    // The service has read the counters about as often as this client.
     let counting = try client("--traffic", "--traffic-interval", "0.1")
     for _ in 0..<12 {
       _ = try counting.next()
@@ -203,7 +205,7 @@ import Testing
     return text[heading.upperBound...].contains(/[1-9][0-9]{2} kB/)
   }
 
-  // MARK: What goes wrong
+  // MARK: Failures
 
   @Test func `a writer that stands still delays no line, and what does not fit is merged`() throws {
     let namespace = try NetworkNamespace.online()
@@ -213,7 +215,7 @@ import Testing
     let writer = try Self.writer(of: follow.process)
     kill(writer, SIGSTOP)
     let rounds = 700
-    // One process for all changes. Each comes in a turn of the loop of its own.
+    // One `ip` process makes all changes. netwatch handles each change in a turn of its loop of its own.
     let ip = try ChildProcess(namespace.command(["ip", "-batch", "-"]))
     for _ in 0..<rounds {
       for change in ["down", "up"] {
@@ -225,7 +227,7 @@ import Testing
     try Self.flap(namespace, follow)
     let stored = try eventually(objects().compactMap { $0["changes"] as? Int }) { $0.reduce(0, +) >= 2 * rounds + 3 }
     #expect(stored.reduce(0, +) == 2 * rounds + 3)
-    // 1,024 of them have waited, and those that the pipe holds.
+    // 1,024 changes have waited in netwatch, and further ones in the pipe. All others are merged into one.
     #expect(stored.filter { $0 > 1 }.count == 1)
     #expect(stored.count > 1_024 && stored.count < 2 * rounds)
   }
@@ -260,7 +262,7 @@ import Testing
         _ = try changes(stored)
       }
       writer.write(line + "\n")
-      usleep(UInt32.random(in: 0..<3_000))  // the moment of its end
+      usleep(UInt32.random(in: 0..<3_000))  // a random moment for the writer's end
       writer.signal(SIGKILL)
       _ = try writer.wait()
       let found = try objects().count
@@ -277,7 +279,8 @@ import Testing
         + #""activity":{"state":"inactive","visible":false,"in_flight":0},"#
         + #""log":{"boot_ns":\#(seconds + 900 + suspended)000000000,"changes":1}}"# + "\n"
     }
-    // By these clocks the machine was suspended before the writer was started, and longer than by the writer's own.
+    // By the times in these lines, the machine was suspended before the writer started, for longer than by the writer's
+    // own clocks.
     let writer = try ChildProcess([Programs.log, "write"], environment: [state])
     writer.write(line(1, suspended: 1_000_000, "not-reachable", "no_carrier"))
     writer.write(line(2, suspended: 1_000_300, "not-reachable", "no_address"))

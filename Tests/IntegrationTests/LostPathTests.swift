@@ -3,10 +3,10 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// HTTP when uplinks go and come.
+/// Tests of HTTP requests while uplinks are lost and come back.
 @Suite struct LostPathTests {
   private static let url = "http://10.9.0.9:8080/"
-  /// The URL of an answer that comes when the test lets it go.
+  /// Returns the URL of an answer that a ``SlowServer`` sends when the test calls `answer()`.
   private static func held(_ host: String = "10.9.0.9") -> String { "http://\(host)/wait/go" }
 
   // MARK: Connections
@@ -50,10 +50,10 @@ import Testing
     let url = "http://moving.example:8080/once"
     #expect(try app.request("GET \(url)").outcome == "200 10.9.0.9")
     try names.change(to: "moving.example,10.1.0.2")
-    // Nothing has changed for the addresses, which are kept for a minute.
+    // The session keeps addresses for a minute, and nothing has happened that makes it forget them.
     #expect(try app.request("GET \(url)").outcome == "200 10.9.0.9")
     try networks.near.run("ip link set v0 down")
-    // The session has seen the change when it answers this.
+    // When the session answers this request, it has seen the change.
     #expect(try app.request("GET http://10.1.0.2:8080/").outcome == "200 10.1.0.1")
     #expect(try app.request("GET \(url)").outcome == "200 10.1.0.2")
   }
@@ -65,7 +65,7 @@ import Testing
     app.begin("it", "GET \(Self.held())")
     _ = try server.next("asked")
     app.begin("control", "suspend it")
-    // The session has suspended it when it answers this.
+    // When the session answers this request, it has suspended the other one.
     #expect(try app.request("GET http://10.1.0.2:8080/").outcome == "200 10.1.0.1")
     try networks.near.run("ip link set v0 down", "ip link set w0 down")
     #expect(try app.request("GET \(Self.url)").outcome == "the path to the server was lost")
@@ -83,7 +83,7 @@ import Testing
     try networks.near.run("ip link set v0 down")
     #expect(try app.request("GET \(Self.url) retry").outcome == "200 10.1.0.1")
     #expect(try app.request("GET \(near)").outcome == "200 10.1.0.1")
-    // The server writes its log after its answer.
+    // nginx writes a line of its log after its answer.
     let numbers = try eventually(networks.log) { $0.count >= 4 }.compactMap { $0.split(separator: " ").last }
     #expect(numbers.count == 4 && numbers[3] == numbers[0] && numbers[2] != numbers[1], "\(networks.log)")
   }
@@ -107,7 +107,7 @@ import Testing
     _ = try server.next("asked")
     try networks.far.run("ip link set v1 down")
     try networks.near.run("until ip -o link show v0 | grep -q NO-CARRIER; do sleep 0.01; done")
-    // By now the app knows: a request over the other uplink has come after the loss.
+    // The app knows of the loss by now, because a request over the other uplink is answered after the loss.
     #expect(try app.request("GET http://10.1.0.2:8080/").outcome == "200 10.1.0.1")
     #expect(app.isRunning("it"))
     try networks.far.run("ip link set v1 up")
@@ -147,9 +147,9 @@ import Testing
     let app = try networks.app(grace: 0, environment: ["http_proxy=http://10.1.0.2:3128"])
     app.begin("it", "GET \(Self.held())")
     _ = try server.next("asked")
-    // The server has no route any more.
+    // From now on there is no route to the server.
     try networks.near.run("ip link set v0 down", "ip route flush table main root 0/0 exact 0/0")
-    // A request that begins after the change goes to the proxy as well, and ends.
+    // A request that begins after the change also goes to the proxy, and ends.
     #expect(try app.request("GET http://10.1.0.2:8080/").outcome == "200 10.1.0.2")
     server.answer()
     #expect(try app.end(of: "it").outcome == "200 ok")
@@ -204,7 +204,7 @@ import Testing
     try networks.near.run("ip route add default via 10.1.0.2 dev w0")
     #expect(try app.end(of: "it").outcome == "200 10.1.0.1")
     #expect(try app.end(of: "post").outcome.hasPrefix("200"))
-    // There is a route, and nobody behind it.
+    // There is a route now, but no server listens at port 1.
     #expect(try app.request("GET http://10.9.0.9:1/").outcome == "cannot connect")
   }
 
@@ -222,7 +222,7 @@ import Testing
     #expect(try app.end(of: "it").outcome == "200 10.0.0.1")
   }
 
-  // MARK: Again
+  // MARK: Repeated requests
 
   @Test(arguments: [
     ("GET", "retry", true), ("GET", "", false), ("PUT", "retry body=text", true), ("POST", "retry", false),
@@ -248,7 +248,7 @@ import Testing
     let app = try networks.app(grace: 0)
     app.begin("it", "GET http://10.9.0.9/drip/go retry")
     _ = try server.next("asked")
-    // The answer has come here when it is acknowledged.
+    // The answer has begun to arrive in `near` when its bytes are acknowledged.
     try networks.far.run(
       "until ss -Htni state established 'sport = :80' | grep -qE 'bytes_acked:[0-9]{2}'; do sleep 0.01; done")
     try networks.near.run("ip link set v0 down")
@@ -273,12 +273,12 @@ import Testing
     }
     app.begin("answered", "GET \(url)slow/file retry")
     for _ in requests { _ = try server.next("asked") }
-    // And the answer of the last one has begun.
+    // Wait until the answer to the last request has begun to arrive.
     try networks.near.run("until ss -Htni dport = :8443 | grep -qE 'bytes_received:[0-9]{5}'; do sleep 0.01; done")
     let shared = networks.far.command(["ss", "-Htn", "state", "established", "sport = :8443"])
     #expect(try ChildProcess.run(shared).output.count == 1)
     try networks.near.run("ip link set v0 down")
-    // Those that may be repeated come again.
+    // Requests that may be repeated reach the server again.
     for request in requests where request.2 != lost { _ = (request, try server.next("asked")) }
     server.answer()
     for (number, (method, options, outcome)) in requests.enumerated() {

@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Names that a session looks up.
+/// Lookups of host names by an HTTP session.
 @Suite struct NameLookupTests {
   private static let server = "http://10.9.0.9:8080/"
 
@@ -19,7 +19,7 @@ import Testing
     #expect(try app.end(of: "it").outcome == "cancelled")
     #expect(try app.end(of: "late").outcome == "timed out")
     #expect(try app.request("GET \(Self.server)").outcome == "200 10.0.0.1")
-    // All that has come to pass while the name server was being waited for.
+    // Everything above has happened while both lookups still wait for the name server.
     #expect(try app.request("lookups").outcome == "2")
   }
 
@@ -32,7 +32,7 @@ import Testing
     let app = try networks.app(asking: names)
     let hosts = 0..<40
     for number in hosts { app.begin("\(number)", "GET http://host\(number).example/") }
-    // For two families each.
+    // Each of the 16 lookups asks for two families.
     for _ in 0..<32 { _ = try silent.nextLine() }
     for number in hosts { app.begin("-", "cancel \(number)") }
     for number in hosts { #expect(try app.end(of: "\(number)").outcome == "cancelled") }
@@ -81,7 +81,7 @@ import Testing
     let url = "http://office.example:8080/"
     #expect(try app.request("GET \(url)").outcome == "200 10.0.0.1")
     try names.change(to: "office.example,10.1.0.2")
-    // The old address is nobody's any more.
+    // No machine has the old address any more.
     try networks.far.run("ip addr del 10.0.0.2/24 dev v1", "ip addr add 10.0.0.3/24 dev v1")
     try networks.near.run("ip link set v0 down")
     let next = try app.request("GET \(url) retry")
@@ -97,7 +97,8 @@ import Testing
     let app = try networks.app(asking: names)
     app.begin("it", "GET http://office.example:8080/")
     _ = try silent.nextLine()
-    // It has asked for both families, and waits: a question that nobody takes would be refused.
+    // The lookup has asked for both families and waits. If it still had to ask, the question would be refused once the
+    // server is gone.
     try eventually(app.process.sleepers(named: "netwatch-lookup")) { $0 == 1 }
     #expect(app.isRunning("it"))
     silent.signal(SIGKILL)
@@ -114,7 +115,7 @@ import Testing
     let networks = try TwoUplinks()
     let names = try NameServer(in: networks.near, "proxy.example,10.1.0.2")
     let app = try networks.app(asking: names, environment: ["http_proxy=http://proxy.example:3128"])
-    // The proxy's own address, not the app's.
+    // The server sees the address of the proxy, not that of the app.
     #expect(try app.request("GET \(Self.server)").outcome == "200 10.9.0.9")
     #expect(try names.nextQuestion().name == "proxy.example")
   }

@@ -3,10 +3,12 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// A name server for a namespace, and a folder that programs see as /etc there, whose resolv.conf names it.
+/// A name server in a network namespace, and a folder that programs see as /etc. The resolv.conf in this folder names
+/// the server.
 ///
-/// The folder is bound over /etc in a mount namespace, for which neither root nor a user namespace needs more. It is a whole
-/// folder so that resolv.conf can be replaced by renaming, which a file that is a mount of its own cannot.
+/// The folder is mounted over /etc in a mount namespace. Root may do that, and so may a process in a user namespace. It
+/// is a whole folder so that resolv.conf can be replaced by renaming. The kernel refuses to replace a file that is a
+/// mount of its own.
 final class NameServer {
   private let namespace: NetworkNamespace
   private let address: String
@@ -15,10 +17,12 @@ final class NameServer {
   private var process: ChildProcess?
 
   /// - Parameters:
-  ///   - namespace: where it runs.
-  ///   - address: where it listens.
-  ///   - tellsQuestions: whether ``nextQuestion()`` is asked for: what nobody reads ends in a full pipe.
-  ///   - records: names of `example` with their addresses, as `office.example,10.1.2.3,fd00::3`. There are no others.
+  ///   - namespace: The network namespace of the name server.
+  ///   - address: The address at which the name server listens. Default: 127.0.0.1.
+  ///   - tellsQuestions: Whether the test calls ``nextQuestion()``. If nobody reads the log of the questions, it fills
+  ///     the pipe, and the server stops.
+  ///   - records: Names below `example` with their addresses, such as `office.example,10.1.2.3,fd00::3`. No other names
+  ///     exist.
   init(
     in namespace: NetworkNamespace, at address: String = "127.0.0.1", tellsQuestions: Bool = true, _ records: String...
   ) throws {
@@ -27,7 +31,7 @@ final class NameServer {
     self.address = address
     folder = "/tmp/netwatch-etc-\(UUID())"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-    // Where libraries lie.
+    // The dynamic linker finds libraries by this file.
     try? FileManager.default.copyItem(atPath: "/etc/ld.so.cache", toPath: "\(folder)/ld.so.cache")
     try writeConfiguration()
     try write(getent: "exit 2")
@@ -38,7 +42,8 @@ final class NameServer {
 
   // MARK: What it says
 
-  /// Makes the server know only these records. Answers are good for an hour, so a client asks again only if something makes it.
+  /// Restarts the server with these records only. An answer is valid for an hour, so a client asks again only if
+  /// something else makes it.
   func change(to records: String...) throws {
     stop()
     try start(records)
@@ -48,7 +53,8 @@ final class NameServer {
     let server = try ChildProcess(
       namespace.command(
         [
-          // Not in the background, and not as another user, which a user namespace has not.
+          // With this option, dnsmasq stays in the foreground and does not change its user. A user namespace has no
+          // other user.
           "dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--pid-file=", "--no-hosts", "--no-resolv",
           "--listen-address=\(address)", "--bind-interfaces", "--local=/example/", "--local-ttl=3600",
           "--log-facility=-",
@@ -62,15 +68,15 @@ final class NameServer {
     throw TestFailure("dnsmasq does not run: \(said.joined(separator: " "))")
   }
 
-  /// It is gone; whoever asks is refused at once.
+  /// Ends the name server. From then on, each question is refused at once.
   func stop() { process = nil }
 
-  /// It keeps what it is asked for to itself until ``goOn()``.
+  /// Stops the name server with SIGSTOP, so that it answers no question until ``goOn()``.
   func pause() { process?.signal(SIGSTOP) }
 
   func goOn() { process?.signal(SIGCONT) }
 
-  /// Gives its place to one that never answers, and says `asked` for each question.
+  /// Ends the name server and starts one at 127.0.0.1 that never answers. The new one prints `asked` for each question.
   func fallSilent() throws -> ChildProcess {
     stop()
     let silent = try ChildProcess(namespace.command([Programs.probe, "silent-server"]))
@@ -78,7 +84,7 @@ final class NameServer {
     return silent
   }
 
-  /// The name that it is asked for next, and for which family: `A` or `AAAA`.
+  /// Waits for the next question, and returns its name and its type: `A` for IPv4 or `AAAA` for IPv6.
   func nextQuestion() throws -> (name: String, type: String) {
     while let line = try process?.nextErrorLine() {
       let words = line.split(separator: " ")
@@ -90,7 +96,7 @@ final class NameServer {
 
   // MARK: /etc
 
-  /// Puts a new resolv.conf in the place of the old one, as NetworkManager and systemd do.
+  /// Replaces resolv.conf by renaming a new file, as NetworkManager and systemd do.
   func writeConfiguration() throws {
     try Data("nameserver \(address)\n".utf8).write(to: URL(filePath: "\(folder)/resolv.conf"), options: .atomic)
   }
@@ -101,17 +107,18 @@ final class NameServer {
     try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(file)"))
   }
 
-  /// Puts a script in the place of the system's getent, which would ask the same name server once more; nil leaves that one
-  /// where it is.
+  /// Replaces the system's getent by a script, because getent would ask the same name server once more. With nil,
+  /// programs see the system's getent again.
   func write(getent script: String?) throws {
     guard let script else { return try FileManager.default.removeItem(atPath: "\(folder)/getent") }
-    // By a process of its own: a file that is open for writing in a child of another test cannot be run.
+    // The file is written by another process. The kernel does not run a file that is open for writing, and a child that
+    // another test starts meanwhile would inherit a descriptor of this process.
     let write = "printf '%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\""
     let writer = try ChildProcess.run(["sh", "-c", write, "sh", "#!/bin/sh\n\(script)", "\(folder)/getent"])
     guard writer.ending == .exited(0) else { throw TestFailure(writer.error) }
   }
 
-  /// What a script has written into a file in /etc, once there is a whole line of it.
+  /// Returns the text of a file in the folder, once its last line is complete.
   func text(of file: String, at place: SourceLocation = #_sourceLocation) throws -> String {
     try eventually((try? String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)) ?? "", at: place) {
       $0.hasSuffix("\n")
@@ -120,7 +127,9 @@ final class NameServer {
 
   // MARK: Programs that see it
 
-  /// - Parameter other: where the program runs, if the server is elsewhere.
+  /// Returns a command that runs a program with the folder as its /etc.
+  ///
+  /// - Parameter other: The network namespace of the program. Default: the one of the name server.
   func command(_ arguments: [String], in other: NetworkNamespace? = nil) -> [String] {
     let script =
       "mount --bind \(folder) /etc && { [ ! -e /etc/getent ] || mount --bind /etc/getent /usr/bin/getent; } && exec \"$@\""

@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--check --for`, `wait --for` and `--network-id`, in networks of the test's own.
+/// `--check --for`, `wait --for` and `--network-id` in network namespaces of the test.
 @Suite struct NetworkConditionTests {
   private static func check(_ namespace: NetworkNamespace, _ conditions: String..., options: [String] = []) throws
     -> Bool
@@ -18,7 +18,7 @@ import Testing
     return result.ending == .exited(0)
   }
 
-  /// The ID in JSON; nil if it is not known.
+  /// Returns the ID of the network in the JSON output; nil if the ID is not known.
   private static func network(_ namespace: NetworkNamespace, _ options: String...) throws -> String? {
     let result = try ChildProcess.run(
       namespace.command([Programs.netwatch, "status", "--json", "--network-id"] + options))
@@ -52,7 +52,7 @@ import Testing
     let routes = ["ip route add default via 10.0.0.2 metric 5", "ip route add default dev tun7 metric 1"]
     for route in ["ip route del default"] + routes { try namespace.run(route) }
     let process = try namespace.netwatch("wait", "--for", "unmetered", "--for", "not-vpn", "-t", "60", "--json")
-    // It does not hold now.
+    // The condition does not hold now.
     #expect(
       try ChildProcess.run(namespace.command([Programs.netwatch, "wait", "--for", "not-vpn", "-t", "0.2", "-q"])).ending
         == .exited(1))
@@ -70,11 +70,11 @@ import Testing
     #expect(home.count == 16)
     #expect(try Self.check(namespace, "network=\(home)", "unmetered"))
     #expect(try !Self.check(namespace, "network=0123456789abcdef"))
-    // Another address of this machine in the same network, and what the kernel thinks of the gateway, change nothing.
+    // Another address of this machine in the same network changes nothing, nor does the kernel's state of the gateway.
     try namespace.run("ip addr add 10.0.0.99/24 dev v0")
     try neighbour("replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
     #expect(try Self.network(namespace) == home)
-    // A tunnel above changes nothing either.
+    // A tunnel that takes the traffic changes nothing either.
     let tunnel = try namespace.addTunnel("tun7")
     try namespace.run(
       "ip route del default", "ip route add default via 10.0.0.2 metric 5", "ip route add default dev tun7 metric 1")
@@ -86,7 +86,7 @@ import Testing
     try neighbour("replace 10.0.0.2 lladdr 02:00:00:00:00:08 dev v0 nud permanent")
     let other = try #require(try Self.network(namespace))
     #expect(other != home)
-    // The entry of a router that does not answer.
+    // The kernel's entry now says that the router does not answer.
     try neighbour("replace 10.0.0.2 dev v0 nud failed")
     #expect(try Self.network(namespace) == nil)
     try namespace.run("ip addr flush dev v0", "ip addr add 10.0.0.1/25 dev v0", "ip route add default via 10.0.0.2")
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// Whoever asks for a condition learns which one does not hold, and why.
+  /// The error message names the condition that does not hold, and says why.
   @Test func `a condition that does not hold is named`() throws {
     let namespace = try NetworkNamespace.online()
     func error(_ command: [String], _ conditions: String...) throws -> String {
@@ -166,7 +166,7 @@ import Testing
     let id = try #require(try Self.network(namespace))
     try namespace.run("ip neigh del 10.0.0.2 dev v0")
     let process = try namespace.netwatch("wait", "--for", "network=\(id)", "-t", "60", "--json")
-    // It waits: the timer of -t is set.
+    // netwatch waits: the timer of `-t` is set.
     try eventually((process.isAsleep, process.timeToNextTimer)) { $0.0 && $0.1 != nil }
     try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud reachable")
     #expect(try process.wait() == .exited(0))
@@ -186,7 +186,7 @@ import Testing
     let namespace = try NetworkNamespace.online()
     let folder = try TemporaryFolder()
     try namespace.run("ip neigh replace 10.0.0.2 lladdr 02:00:00:00:00:07 dev v0 nud permanent")
-    /// In a machine without an ID.
+    /// Runs netwatch on a machine that has no ID (/etc/machine-id).
     func run(_ environment: String...) throws -> (ending: ChildProcess.Ending, output: [String], error: String) {
       try ChildProcess.run(
         namespace.command(
@@ -208,7 +208,7 @@ import Testing
     #expect(
       try FileManager.default.attributesOfItem(atPath: folder.file("netwatch"))[.posixPermissions] as? Int == 0o700)
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.file("netwatch")) == ["network-salt"])
-    // Another user.
+    // Another home folder stands for another user.
     #expect(try id("XDG_STATE_HOME=relative", "HOME=\(folder.file("home"))") != first)
     #expect(FileManager.default.fileExists(atPath: folder.file("home/.local/state/netwatch/network-salt")))
     for (state, home, sentence) in [

@@ -3,17 +3,19 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// A network namespace of the test's own, and a shell in it. It goes when the test does.
+/// A network namespace for a test, and a shell that runs in it. The namespace ends with this object.
 ///
-/// As root, or with user namespaces. Where neither is permitted a test fails and says so: skipping would hide it.
+/// A test has to run as root or be allowed to create user namespaces. If neither is permitted, the test fails and says
+/// so. It is not skipped, because nobody would notice that.
 final class NetworkNamespace {
   private let shell: ChildProcess
   let pid: pid_t
   private let hasSysfs: Bool
-  /// It belongs to a user namespace of its own, as that of a container without privileges does.
+  /// Whether the network namespace belongs to a user namespace other than that of the test, as it does in a container
+  /// without privileges.
   private let isContained: Bool
   static let isRoot = geteuid() == 0
-  /// Returns whether the kernel is this Linux or a newer one.
+  /// Returns whether the kernel is at least this version of Linux.
   static func isLinux(_ major: Int, _ minor: Int) -> Bool {
     var facts = utsname()
     guard unsafe uname(&facts) == 0 else { return false }
@@ -25,9 +27,11 @@ final class NetworkNamespace {
   }
 
   /// - Parameters:
-  ///   - withSysfs: as root alone. Else programs in here see that of the test, with other devices.
-  ///   - isContained: in a user namespace of its own, also as root.
-  ///   - neighbour: one that links are moved to and from; without privilege, both must be the same user's.
+  ///   - withSysfs: Whether programs in the namespace see its devices in /sys. Only root may mount that. Otherwise
+  ///     programs see the /sys of the test, with other devices.
+  ///   - isContained: Whether the namespace has a user namespace of its own even if the test runs as root.
+  ///   - neighbour: A namespace with which links are exchanged. Without root, the kernel permits that only between
+  ///     namespaces of one user namespace, so the new namespace belongs to the user namespace of its neighbour.
   init(withSysfs: Bool = false, isContained: Bool = false, beside neighbour: NetworkNamespace? = nil) throws {
     self.isContained = isContained || !Self.isRoot
     let own = self.isContained && neighbour == nil ? ["--user", "--map-root-user"] : []
@@ -43,15 +47,18 @@ final class NetworkNamespace {
     self.pid = pid
   }
 
-  /// The command to run a program in here.
+  /// Returns a command that runs a program in this namespace.
   func command(_ arguments: [String]) -> [String] {
     let user = isContained ? ["--user", "--preserve-credentials"] : []
     return ["nsenter", "--target", "\(pid)"] + user + ["--net"] + (hasSysfs ? ["--mount"] : []) + ["--"] + arguments
   }
 
-  /// Runs shell commands in here, one after the other; the first failure fails the test.
+  /// Runs shell commands in this namespace, one after the other, until one fails.
+  ///
+  /// - Throws: A `TestFailure` with the command that has failed, its exit status and its output.
   func run(_ commands: String..., at place: SourceLocation = #_sourceLocation) throws {
-    // The shell reads its commands from its input, which is not theirs. It answers with a line that no command writes.
+    // The shell reads commands from its standard input, so each command gets another one. The shell then prints a line
+    // that begins as no line of a command does.
     let chain = commands.enumerated().map { number, command in "{ \(command)\n} </dev/null 2>&1 && ended=\(number + 1)"
     }
     shell.write("ended=0; \(chain.joined(separator: " && ")); printf '\\n\\001 %s %s\\n' $? $ended\n")
@@ -70,24 +77,24 @@ final class NetworkNamespace {
     throw TestFailure("\(place.fileID):\(place.line): the shell has ended at \(commands)")
   }
 
-  /// Runs commands of ip(8) in here, in one process. A line is what would come after `ip`.
+  /// Runs commands of ip(8) in this namespace, in one process. Each line is what would follow `ip` on a command line.
   func configure(_ lines: String..., at place: SourceLocation = #_sourceLocation) throws {
     try run("ip -batch - <<'end of lines'\n\(lines.joined(separator: "\n"))\nend of lines", at: place)
   }
 
-  /// Shell commands that make a network namespace more, that of the process `$pid`.
+  /// Shell commands that create a further network namespace: that of the process `$pid`, which lasts for 60 seconds.
   static let makeAnother =
     "unshare --net sleep 60 & pid=$!; until [ \"$(readlink /proc/$pid/ns/net)\" != \"$(readlink /proc/$$/ns/net)\" ]; "
     + "do sleep 0.01; done"
 
-  /// A veth pair: v0, with carrier as long as v1 is up.
+  /// Creates a namespace with a veth pair. The link v0 has carrier while v1 is up.
   static func withPair(withSysfs: Bool = false) throws -> NetworkNamespace {
     let namespace = try NetworkNamespace(withSysfs: withSysfs)
     try namespace.configure("link add v0 type veth peer name v1", "link set v1 up", "link set v0 up")
     return namespace
   }
 
-  /// The same with an IPv4 address and a default route.
+  /// Creates a namespace with a veth pair, whose link v0 has 10.0.0.1 and a default route by 10.0.0.2.
   static func online() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace()
     try namespace.configure(
@@ -96,13 +103,14 @@ final class NetworkNamespace {
     return namespace
   }
 
-  /// Returns when the kernel has checked that no other machine has the IPv6 addresses: it tells of the end of that check
-  /// one or two seconds after a link is up.
+  /// Waits until the kernel has checked that no other machine has the IPv6 addresses (duplicate address detection). The
+  /// kernel reports the end of that check one or two seconds after a link is up.
   func waitUntilAddressesAreChecked() throws {
     try run("while ip -6 addr | grep -q tentative; do sleep 0.02; done")
   }
 
-  /// w0, with carrier as long as w1 is up, an address, and a default route that is second to the one of ``online()``.
+  /// Adds w0, which has carrier while w1 is up, with 10.1.0.1 and a default route of metric 600. The route of
+  /// ``online()`` has precedence over it.
   func addSecondUplink() throws {
     try configure(
       "link add w0 type veth peer name w1", "link set w1 up", "link set w0 up", "addr add 10.1.0.1/24 dev w0",
@@ -110,27 +118,29 @@ final class NetworkNamespace {
     try waitUntilRunning("w0")
   }
 
-  /// The kernel asks for neighbours in tenths of the usual times, and faster.
+  /// Makes the kernel check the neighbours of a link in at most a tenth of the usual times.
   func hurryNeighbours(on link: String) throws {
     for table in ["arp_cache", "ndisc_cache"] {
       try run("ip ntable change name \(table) dev \(link) base_reachable 1000 delay_probe 200 retrans 100")
     }
   }
 
-  /// Sends a datagram that nobody waits for.
+  /// Sends a datagram to a port at which nobody listens.
   func send(to address: String) throws { try run("'\(Programs.probe)' datagrams \(address) - 1 1") }
 
-  /// Sends such datagrams until it is ended.
+  /// Starts a process that sends ten datagrams a second, to a port at which nobody listens, until the process ends.
   func keepSending(to address: String) throws -> ChildProcess {
     try ChildProcess(command([Programs.probe, "datagrams", address, "-", "0", "1"]))
   }
 
-  /// Sends a router advertisement from a link: a default route that lasts so many seconds, and the prefix 2a02:9::/64.
+  /// Sends a router advertisement over a link. It has a default route and the prefix 2a02:9::/64.
+  ///
+  /// - Parameter lifetime: The time in seconds for which the default route lasts.
   func advertise(from link: String, lifetime: Int) throws {
     try run("'\(Programs.probe)' advertise \(link) \(lifetime)")
   }
 
-  /// A tun device with an address, 10.8.`number`.2, that works until its program ends.
+  /// Creates a tun device with the address 10.8.`number`.2. The device works until the program that is returned ends.
   func addTunnel(_ name: String, _ number: Int = 0) throws -> ChildProcess {
     let program = try ChildProcess(command([Programs.probe, "tunnel", name]))
     guard try program.nextLine() == "open" else { throw TestFailure("no tunnel: \(try program.errorText())") }
@@ -139,20 +149,21 @@ final class NetworkNamespace {
     return program
   }
 
-  /// A link that was switched on has its carrier a moment later.
+  /// Waits until the kernel reports that a link runs. A link that is switched on gets its carrier a moment later.
   func waitUntilRunning(_ link: String) throws {
     try run(
       "until case \"$(ip -br link show dev \(link) up)\" in *NO-CARRIER*) false;; *\" UP \"*|*UNKNOWN*) true;; *) false;; "
         + "esac; do sleep 0.01; done")
   }
 
-  /// The kernel tells a link that stands on another one of its carrier later, at most once a second: until then it is
-  /// said to run.
+  /// Waits until the kernel reports that the lower device of a link has no carrier. The kernel passes this on later, at
+  /// most once a second. Until then it reports that the upper device runs.
   func waitUntilLowerLinkIsDown(_ link: String) throws {
     try run("until ip -br link show dev \(link) up | grep -q LOWERLAYERDOWN; do sleep 0.01; done")
   }
 
-  /// Sends datagrams to a neighbour that nobody is, over a link. The kernel is told his link address, so that they go out.
+  /// Sends datagrams over a link to a neighbour that no machine is. The kernel is given a link address for the
+  /// neighbour, so that the datagrams leave.
   func send(_ count: Int = 1, bytes: Int = 1, to neighbour: String, over link: String) throws {
     try configure("neigh replace \(neighbour) lladdr 02:00:00:00:00:02 dev \(link) nud permanent")
     try run("'\(Programs.probe)' datagrams \(neighbour) \(link) \(count) \(bytes)")
@@ -171,10 +182,11 @@ final class NetworkNamespace {
     return Follow(process, trace: trace)
   }
 
-  /// Follows without a trace in the guest, too. A recording asks the kernel by netlink alone.
+  /// Starts `netwatch --follow` without `--record`, even in the guest. While netwatch records, it asks the kernel by
+  /// netlink only.
   func followUnrecorded() throws -> Follow { try Follow(ChildProcess(command(Programs.follow([])))) }
 
-  /// Follows as an ordinary user if this process may become one; a user namespace has none.
+  /// Starts `netwatch --follow` as an ordinary user if the test runs as root. A user namespace has no ordinary user.
   func followAsNobody(from folder: TemporaryFolder, _ arguments: String...) throws -> Follow {
     let program = try folder.install(Programs.netwatch)
     let user = Self.isRoot ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"] : []
@@ -182,10 +194,10 @@ final class NetworkNamespace {
   }
 }
 
-/// Programs that are built beside the tests.
+/// The paths of programs that are built together with the tests.
 enum Programs {
   static let folder: String = {
-    // The test bundle lies where the programs do.
+    // The test bundle is in the folder of the programs.
     let path = CommandLine.arguments.first { $0.contains(".build") } ?? CommandLine.arguments[0]
     var target = [CChar](repeating: 0, count: 4096)
     let count = unsafe readlink("/proc/self/exe", &target, target.count)
@@ -195,7 +207,8 @@ enum Programs {
   }()
   static var netwatch: String { "\(folder)/netwatch" }
 
-  /// A program that stands on libnetwatch, and is followed in the place of `netwatch --follow` where it has the options.
+  /// The command of a program that uses libnetwatch. The program replaces `netwatch --follow` in tests whose options
+  /// the library has. Default: none.
   static let follower = ProcessInfo.processInfo.environment["NETWATCH_TEST_FOLLOWER"]
 
   static func follow(_ options: [String]) -> [String] {
@@ -203,7 +216,7 @@ enum Programs {
     return follower.split(separator: " ").map(String.init) + words
   }
 
-  /// Nil if the library does not have one of them.
+  /// Returns options of netwatch as words for ``follower``, or nil if the library does not have one of them.
   private static func libraryOptions(_ options: [String]) -> [String]? {
     let flags = ["--interfaces", "--no-service"]
     let names = [
@@ -225,12 +238,12 @@ enum Programs {
   }
 
   static var log: String { "\(folder)/netwatch-log" }
-  static var httpHelper: String { "\(folder)/netwatch-http" }
   static var probe: String { "\(folder)/NetwatchProbe" }
   static var netwatchHTTP: String { "\(folder)/netwatch-http" }
   static var httpProbe: String { "\(folder)/HTTPProbe" }
   static var sandbox: String { "\(folder)/TestSandbox" }
-  /// A copy that any user can reach: the build may lie in a home that is closed to others.
+  /// Copies netwatch to a place that any user can reach, and returns the path. The build may be in a home folder that
+  /// is closed to other users.
   static func copyForEverybody() throws -> String {
     let path = "/tmp/netwatch-test-\(getpid())"
     let copied = try ChildProcess.run(["install", "-m", "755", netwatch, path])

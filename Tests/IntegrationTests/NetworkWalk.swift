@@ -1,8 +1,8 @@
 import NetwatchTestSupport
 import Testing
 
-/// One change of a configuration that is chosen at random: commands for a shell in `near` or `far`, where `$near` and `$far` are
-/// the processes of the two namespaces. The kernel may refuse any of them.
+/// A random change of the network configuration: commands for a shell in `near` or `far`. The variables `$near` and
+/// `$far` hold the process ids of the two namespaces. The kernel may refuse any command.
 struct WalkStep: CustomStringConvertible {
   enum Place: String { case near, far }
   let commands: [(place: Place, line: String)]
@@ -12,10 +12,10 @@ struct WalkStep: CustomStringConvertible {
   var description: String { commands.map { "\($0.place): \($0.line)" }.joined(separator: "\n  ") }
 }
 
-/// Chooses the steps of a walk.
+/// A generator that chooses the steps of a walk at random.
 struct WalkGenerator {
   private static let uplinks = ["eth0", "eth1", "wlan0"]
-  /// The metrics of routes; nil for the kernel's own.
+  /// Options of ip(8) for the metric of a route. Without an option, the kernel chooses the metric.
   private static let metrics = ["", "", " metric 100", " metric 200", " metric 600"]
 
   private var random: SplitMix
@@ -63,7 +63,7 @@ struct WalkGenerator {
     }
   }
 
-  /// A cable, its far end and its addresses.
+  /// Returns the step that creates an uplink: a veth pair between `near` and `far`, and its addresses.
   static func make(_ uplink: Int) -> WalkStep {
     let name = uplinks[uplink]
     return WalkStep(
@@ -220,13 +220,13 @@ struct WalkGenerator {
     return WalkStep((.near, "ip neigh replace \(gateway) dev \(Self.uplinks[uplink])\(address) nud \(state)"))
   }
 
-  /// A router that advertises itself for some seconds.
+  /// Returns a step in which a router advertises a default route that lasts for some seconds.
   private mutating func advertisement(_ uplink: Int) -> WalkStep {
     WalkStep((.far, "'\(Programs.probe)' advertise p\(uplink) \(one(of: "0", "2", "4", "300"))"))
   }
 
-  /// A tunnel as OpenVPN makes it: a host route to its server, which differs by uplink, and two halves of the internet, or the
-  /// default route itself.
+  /// Returns a step that sets up or takes down a tunnel as OpenVPN does. The tunnel has a host route to its server,
+  /// which differs by uplink, and takes the two halves of the IPv4 internet or replaces the default route.
   private mutating func tunnel(_ uplink: Int) -> WalkStep {
     let server = "10.9.\(uplink).9"
     switch number(6) {
@@ -250,42 +250,45 @@ struct WalkGenerator {
   }
 }
 
-/// A namespace with three uplinks, and what netwatch and the kernel say there.
+/// A network namespace with three uplinks, and three views of it: a running netwatch, a new one, and the kernel's own
+/// answers.
 final class WalkWorld {
   struct Disagreement {
     let text: String
-    /// The rules, routes and links at that time.
+    /// The rules, routes and links at the time of the disagreement.
     let configuration: String
   }
 
-  /// A way that a socket has found.
+  /// A way that a socket has found: its source address and its link.
   struct Way: Hashable, CustomStringConvertible {
     let source, link: String
     var description: String { "\(link) from \(source)" }
   }
 
-  /// What a program there can reach, by sockets and by ip(8).
+  /// What a program in the namespace can reach, according to sockets and ip(8).
   struct Truth: CustomStringConvertible {
     var ipv4: Set<Way> = []
     var ipv6: Set<Way> = []
-    /// The IPv6 ways of sockets that choose their source, if no other socket finds a route: which source the kernel chooses then
-    /// depends on the destination.
+    /// The IPv6 ways of sockets that are bound to a source address. They are found only if no other socket finds a
+    /// route, because the source that the kernel then chooses depends on the destination.
     var ipv6Bound: Set<Way> = []
-    /// Whether an IPv6 default route has several next hops. A socket takes its source for one of them, and then, with that source, its
-    /// way by another one.
+    /// Whether an IPv6 default route has several next hops. The kernel chooses the source address of a socket for one
+    /// of them. With that source, it may then choose another one for the way.
     var hasNextHops = false
-    /// Whether IPv4 default routes are equal. The kernel may change between the two lookups of a socket, which then takes its source
-    /// from one route and its way by the other.
+    /// Whether several IPv4 default routes have the same metric. The kernel may change its choice between the two
+    /// lookups of a socket, which then has the source of one route and the way of the other.
     var hasEqualRoutes = false
-    /// The links by which the tunnel's packets leave, if IPv4 leads into it; nil if it does not, or if nothing shows who the
-    /// tunnel's server is: no route leads to it but through the tunnel itself, or one by another router than the default routes
-    /// over the same link, which may be a person's own.
+    /// The links by which the packets of the tunnel leave, if IPv4 leads into the tunnel. Nil if IPv4 does not lead
+    /// into it, or if nothing shows which address is the tunnel's server. That is so in two cases: all routes to the
+    /// server lead through the tunnel itself, or the route uses another router than the default routes over the same
+    /// link. Such a route may have been written by a person for another purpose.
     var carriers: Set<String>?
     var isOpen = false
-    /// Whether IPv6 has a way for some sources alone. netwatch asks for one address of each network, and sockets may take another.
+    /// Whether IPv6 has a way for some source addresses only. netwatch asks for one address of each network, and
+    /// sockets may take another one.
     var isBySource = false
-    /// The routers that do not answer, each with its link. Of several next hops, the kernel avoids theirs, even if the links of all
-    /// others are dead; netwatch does not judge routers.
+    /// The routers that do not answer, as ways with the router in place of the source. Among several next hops, the
+    /// kernel avoids these routers even if the links of all others are dead. netwatch does not judge routers.
     var failedRouters: Set<Way> = []
 
     var description: String {
@@ -320,16 +323,16 @@ final class WalkWorld {
 
   private static func run(_ step: WalkStep, _ near: NetworkNamespace, _ far: NetworkNamespace) throws {
     for (place, line) in step.commands {
-      // The kernel may refuse a step, because it does not fit what is there.
+      // The kernel refuses a command that does not fit the configuration.
       try (place == .near ? near : far).run("near=\(near.pid) far=\(far.pid)\n{ \(line)\n} || :")
     }
   }
 
   // MARK: Three views
 
-  /// Looks until all three agree.
+  /// Looks at the three views until they agree.
   ///
-  /// - Returns: How they still differ after five seconds; nil if they agree.
+  /// - Returns: How the views still differ after five seconds; nil if they agree.
   func disagreement() throws -> Disagreement? {
     let deadline = Deadline(5)
     while true {
@@ -343,8 +346,9 @@ final class WalkWorld {
     }
   }
 
-  /// Says how the two lines differ from the truth, or from each other. Between equal routes the kernel may change with each
-  /// lookup, so they may differ if each of them is true.
+  /// Returns how the lines of a running and of a new netwatch differ from the truth; nil if they do not. Between equal
+  /// routes, the kernel may change its choice with each lookup, so the two lines may differ from each other if each of
+  /// them is true.
   private static func difference(_ newest: Line, _ fresh: Line, _ truth: Truth) -> String? {
     if let text = difference(fresh, truth) { return "a new netwatch says \(text)" }
     guard state(of: newest) != state(of: fresh), let text = difference(newest, truth) else { return nil }
@@ -368,7 +372,8 @@ final class WalkWorld {
   private static func difference(_ line: Line, _ truth: Truth) -> String? {
     let sources = (line.ipv4?["address"] as? String, line.ipv6?["address"] as? String)
     if truth.isOpen { return nil }
-    /// A way by a router that does not answer, if no socket finds any.
+    /// Returns the ways that sockets find. If there are none, returns the way that netwatch reports if it uses a router
+    /// that does not answer.
     func orFailed(_ ways: Set<Way>, _ told: [String: Any]?) -> Set<Way> {
       guard ways.isEmpty, let source = told?["address"] as? String, let link = told?["interface"] as? String,
         truth.failedRouters.contains(where: { $0.source == told?["gateway"] as? String && $0.link == link })
@@ -406,7 +411,7 @@ final class WalkWorld {
     }
     let own = try ownAddresses()
     let questions =
-      // IPv6 sockets keep the first way, if there is one.
+      // An IPv6 socket keeps the way of a lookup without a source, so that lookup comes first.
       found.filter { $0.address.contains(":") }.map { "route get \($0.address)" }
       + found.map { "route get \($0.address) from \($0.source)" }
       + own.map { "route get 2001:db8:\($0.number)::1 from \($0.address)" } + [
@@ -449,7 +454,7 @@ final class WalkWorld {
     let alive = Set(links.filter { $0.value.contains("LOWER_UP") && !$0.value.contains("LOOPBACK") }.keys)
     var truth = Truth(isBySource: isBySource, failedRouters: failedRouters)
     (truth.hasNextHops, truth.hasEqualRoutes) = (hasNextHops, hasEqualRoutes)
-    // The kernel takes turns between equal routes, also with one over a dead link.
+    // The kernel alternates between equal routes, even if one of them uses a dead link.
     truth.isOpen = hasEqualRoutes && !linksOfPermanentRouters.isSubset(of: alive)
     var carriers: Set<String> = []
     var isOwn = false
@@ -457,7 +462,7 @@ final class WalkWorld {
       guard let link = routes[address] else { continue }
       if address.hasPrefix("10.9.") {
         guard link != Self.tunnel, let router = routers[address] else { continue }
-        // A default route without a router ends with its own word before "dev".
+        // In a default route without a router, the word before "dev" is no address.
         let isAny = defaults[link]?.contains { !$0.contains(".") } ?? true
         guard isAny || defaults[link]?.contains(router) ?? true else {
           isOwn = true
@@ -488,7 +493,7 @@ final class WalkWorld {
     return truth
   }
 
-  /// The IPv6 addresses that a socket can be bound to, numbered.
+  /// Returns the IPv6 addresses that a socket can be bound to, with consecutive numbers.
   private func ownAddresses() throws -> [(number: Int, address: String)] {
     let lines = try ChildProcess.run(
       near.command(["ip", "-6", "-o", "addr", "show", "scope", "global", "-tentative"])
@@ -500,7 +505,7 @@ final class WalkWorld {
     return addresses.enumerated().map { ($0.offset + 1, $0.element) }
   }
 
-  /// What a person needs to see of the configuration.
+  /// Returns the parts of the configuration that a person needs to understand a disagreement.
   func configuration() throws -> String {
     let commands = [
       "-br link", "-br addr", "rule", "route show table all", "-6 rule", "-6 route show table all", "nexthop", "neigh",

@@ -2,12 +2,12 @@ import Foundation
 import NetwatchTestSupport
 import Testing
 
-/// Random configurations of a namespace with three uplinks. After each step three have to agree: a running netwatch, a new one,
-/// and the sockets of an ordinary program.
+/// Random configurations of a network namespace with three uplinks. After each step, three views have to agree: a
+/// running netwatch, a new one, and the sockets of an ordinary program.
 ///
 /// `contrib/verify walk:SECONDS,SEED` walks for longer.
 @Suite struct NetworkWalkTests {
-  /// The most steps of one walk, and the steps of a run without `NETWATCH_WALK_SECONDS`.
+  /// The largest number of steps of one walk, and the number of steps of a run without `NETWATCH_WALK_SECONDS`.
   private static let length = 40
 
   private static func setting(_ name: String) -> UInt64? {
@@ -32,7 +32,7 @@ import Testing
         Issue.record(
           "seed \(seed), step \(walk.count): \(disagreement.text); the steps\n  \(minimal)\n\(disagreement.configuration)"
         )
-        // The steps after it would mostly disagree too.
+        // Most of the following steps would also disagree.
         break
       }
       seed += 1
@@ -40,7 +40,8 @@ import Testing
     }
   }
 
-  /// The fewest of these steps after which the three still disagree.
+  /// Returns a shorter list of these steps after which the three views still disagree. No single step can be removed
+  /// from it.
   private static func minimal(_ steps: [WalkStep]) throws -> [WalkStep] {
     func fails(_ steps: [WalkStep]) throws -> Bool {
       let world = try WalkWorld()

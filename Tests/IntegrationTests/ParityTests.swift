@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// The tables in `contrib/examples/parity` say what is true: their calls compile, and their tests exist.
+/// The tables in `contrib/examples/parity` are true: their calls compile, and their tests exist.
 @Suite struct ParityTests {
   private static let folder = "contrib/examples/parity"
 
@@ -32,7 +32,7 @@ import Testing
       ])
   }
 
-  /// What AFNetworking's manager says of links of these kinds: a cable counts as WiFi.
+  /// These are the answers of AFNetworking's manager for links of these kinds. It counts a cable as WiFi.
   @Test(
     arguments: [
       ("eth0", DeviceTraits(), "isReachableViaWiFi"), ("wlan0", DeviceTraits(type: "wlan"), "isReachableViaWiFi"),
@@ -49,7 +49,7 @@ import Testing
     }
     kernel.start()
     let path = try #require(kernel.published.last)
-    // As the table has the calls.
+    // These are the calls in the table.
     #expect((path.status == .wifi) == (property == "isReachableViaWiFi"))
     #expect((path.status == .wwan) == (property == "isReachableViaWWAN"))
     #expect(path.isReachable == (property != nil))
@@ -59,7 +59,7 @@ import Testing
 
   // MARK: Reading
 
-  /// The lines of a table, without its head.
+  /// Returns the rows of a table, without its head.
   private static func rows(of table: String) -> [String] {
     table.split(separator: "\n").map(String.init).filter { line in
       line.hasPrefix("|") && !line.hasPrefix("|---") && !line.contains("| Here | Test |")
@@ -82,14 +82,14 @@ import Testing
       guard here.count > mark.count + 1 else { return "the reason is missing" }
       return test == "none" ? nil : "what is not there has no test"
     }
-    // What stands between two backquotes.
+    // A call is what stands between two backquotes.
     let calls = here.components(separatedBy: "`").enumerated().filter { $0.offset % 2 == 1 }.map(\.element)
     guard !calls.isEmpty else { return "there is no call" }
     if let call = calls.first(where: { !code.contains($0) }) { return "'\(call)' is not in the code" }
     return tests.contains(test) ? nil : "there is no test '\(test)'"
   }
 
-  /// The calls, which the target DocumentationExamples compiles. Where a line ends makes no difference.
+  /// The code of the calls, which the target DocumentationExamples compiles. Line breaks are replaced by spaces.
   private static var code: String {
     get throws {
       try ["AFNetworking", "Alamofire"].map { library in
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  /// `Suite: name` of each test.
+  /// The names of all tests, each as `Suite: name`.
   private static var tests: Set<String> {
     get throws {
       var tests: Set<String> = []

@@ -2,9 +2,10 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Reasons that pass: a service without room, and a process without a descriptor. Whoever met one goes on when it is over.
+/// Faults that pass: a service has no room, or a process has no descriptor left. netwatch continues when the fault is
+/// over.
 @Suite struct PassingFaultTests {
-  /// Sets the number of descriptors that a process may have, and returns when that holds.
+  /// Sets the number of descriptors that a process may have. The limit holds when this method returns.
   private func limitDescriptors(of process: ChildProcess, to count: Int) throws {
     let result = try ChildProcess.run(["prlimit", "--pid", "\(process.pid)", "--nofile=\(count):"])
     guard result.ending == .exited(0) else { throw TestFailure(result.error) }
@@ -23,7 +24,7 @@ import Testing
     let folder = try TemporaryFolder()
     let path = folder.file("s")
     let door = try ListeningPath(path)
-    // Nobody accepts, so the backlog fills up.
+    // No program accepts connections, so the backlog fills up.
     var crowd: [CInt] = []
     while true {
       let client = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
@@ -36,7 +37,7 @@ import Testing
     let follow = try Follow(ChildProcess([Programs.netwatch, "-f", "--json"], environment: environment))
     _ = try follow.next()
     let request = try newRequest(environment)
-    // Both have tried several times.
+    // The follower and the command have tried several times.
     for process in [follow.process, request] { try process.waitUntilAsleep(forSeconds: 0.2) }
     for client in crowd { close(client) }
     let service = try ChildProcess(
@@ -57,7 +58,7 @@ import Testing
     let follow = try service.follow()
     _ = try follow.next()
     let request = try newRequest(service.environment)
-    // Both have tried several times.
+    // The follower and the command have tried several times.
     for process in [follow.process, request] { try process.waitUntilAsleep(forSeconds: 0.2) }
     first.close()
     second.close()
@@ -80,7 +81,7 @@ import Testing
       text.withUTF8 { bytes in _ = unsafe send(client, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
       close(client)
     }
-    // Pauses of 50, 100, 200, 400 and 800 ms, each shortened by a half at most.
+    // The pauses are 50, 100, 200, 400 and 800 ms, each of them shortened by at most a half.
     #expect(times[5] - times[0] >= 750_000_000)
     #expect(times[5] - times[4] >= 400_000_000)
     withExtendedLifetime(follower) {}

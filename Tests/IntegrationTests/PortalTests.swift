@@ -3,9 +3,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch open`: what is opened, and how.
+/// `netwatch open`: what it opens, and how.
 @Suite struct PortalTests {
-  /// Two networks with a server that answers, and an xdg-open that writes down what it is given.
+  /// Two networks with a server that answers probes, and an xdg-open that records its arguments.
   private final class Desktop {
     let networks: TwoNetworks
     let server: AnswerServer
@@ -17,7 +17,8 @@ import Testing
       folder = try TemporaryFolder()
       try folder.makeFolder("bin")
       let script = "#!/bin/sh\nprintf '%s\\n' \"$#\" \"$@\" > '\(folder.file("opened"))'\n"
-      // By a process of its own: a file that is open for writing in a child of another test cannot be run.
+      // Another process writes the file. The kernel does not run a file that is open for writing, and a child that
+      // another test starts meanwhile would inherit a descriptor of this process.
       let writer = try ChildProcess.run([
         "sh", "-c", "printf '%s' \"$1\" > \"$2\" && chmod 755 \"$2\"", "sh", script, folder.file("bin/xdg-open"),
       ])
@@ -38,7 +39,7 @@ import Testing
         environment: ["PATH=\(folder.file("bin")):/usr/bin:/bin"])
     }
 
-    /// How many arguments, and which.
+    /// The number of arguments with which xdg-open was called, and then these arguments.
     var opened: [String] { folder.text(of: "opened").split(separator: "\n").map(String.init) }
   }
 
@@ -51,14 +52,14 @@ import Testing
       try desktop.server.answer("to \(place)")
       let result = try desktop.open()
       #expect(result.ending == .exited(0), "\(result.error)")
-      // Escapes that are there stay, and what has a meaning for a shell becomes one.
+      // Escapes stay as they are, and characters that have a meaning for a shell are escaped.
       let url = (place.hasPrefix("/") ? "http://10.0.0.2\(place)" : place)
         .replacing("$(id)", with: "%24%28id%29").replacing("'d'", with: "%27d%27")
       #expect(desktop.opened.first == "1")
       #expect(desktop.opened.dropFirst().first?.lowercased() == url.lowercased())
       #expect(result.output == (isShown ? ["The login page is at \(desktop.opened[1])"] : []))
     }
-    // A page in the place of the answer is opened as it was asked for.
+    // If a page comes in place of the answer, the URL of the probe is opened.
     try desktop.server.answer("511 log in")
     #expect(try desktop.open().ending == .exited(0))
     #expect(desktop.opened == ["1", AnswerServer.url])

@@ -95,7 +95,7 @@ import Testing
     #expect(busy.internet == "full")
     #expect(busy.sequence == 3)
     try server.nextRequest()
-    // The service goes, and what the probe has found holds: the path is the same.
+    // The service is killed. The finding of the probe still holds, because the path is the same.
     #expect(service.process.children == [])
     try service.kill()
     var line = try follow.next()
@@ -119,7 +119,7 @@ import Testing
     for (answer, internet) in [("204", "full"), ("302", "portal"), ("204", "full"), ("302", "portal")] {
       try server.answer(answer)
       var line = try follow.next()
-      // The first answer may still be that from before.
+      // The first line may still show the answer from before.
       if line.internet != internet { line = try follow.next() }
       #expect(line.internet == internet)
       while try follow.process.nextErrorLine() != "internet_changed \(internet)" {}

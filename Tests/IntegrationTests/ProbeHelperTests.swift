@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The process that makes a probe: that it is ended, replaced and collected, and what happens where there is none.
+/// The helper process that makes a probe (netwatch-http): netwatch ends, replaces and reaps it, and works without it.
 @Suite struct ProbeHelperTests {
   @Test func `without the helper one sentence says so, and all else works`() throws {
     let networks = try TwoNetworks()
@@ -20,7 +20,7 @@ import Testing
     #expect(try follow.next().internet == "unknown")
     #expect(try follow.process.wait() == .exited(0))
     #expect(try follow.process.errorText() == sentence)
-    // Commands that only want the answer fail.
+    // Commands that need only the answer fail.
     for command in ["status", "wait"] {
       let result = try ChildProcess.run(
         networks.near.command([program, command, "--json", "--probe", AnswerServer.url]))
@@ -56,7 +56,7 @@ import Testing
 
   @Test(arguments: [
     (
-      // The lines of glibc's loader, which are not in the order of the versions.
+      // The loader of glibc prints these lines in an order that is not that of the versions.
       "p: /lib/libm.so.6: version `GLIBC_2.29' not found (required by p)\np: /lib/libc.so.6: version `GLIBC_2.34' not found "
         + "(required by p)\np: /lib/libc.so.6: version `GLIBC_2.4' not found (required by p)",
       "netwatch-http needs glibc 2.34 or later, and this one is older; use a newer release of this distribution"
@@ -77,7 +77,8 @@ import Testing
   }
 
   @Test(arguments: [
-    // As if it were linked to a newer glibc; and as on a system without one, where the kernel does not find the loader.
+    // The first change makes the helper need a newer glibc. With the second one, the kernel does not find the loader,
+    // as on a system without glibc.
     ("GLIBC_2[.]34/GLIBC_9.34", "glibc 9.34 or later, and this one is older; use a newer release of this distribution"),
     ("ld-linux-/ld-nobod-", "glibc, which is not here; the rest of netwatch does without it"),
   ])
@@ -116,7 +117,7 @@ import Testing
     #expect(try follow.next().internet == "full")
     try server.answer("hang")
     try server.nextRequest()
-    // No more than the one that runs.
+    // The killed helpers have been reaped: only the one that runs is left.
     #expect(follow.process.children.count == 1)
   }
 

@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--probe`: whether the internet is there, asked of a server of the user's.
+/// `--probe`: netwatch asks a server of the user's choice whether the internet is reachable.
 @Suite struct ProbeTests {
   @Test func `the first line is there at once, and the answer is a line of its own`() throws {
     let networks = try TwoNetworks()
@@ -74,7 +74,7 @@ import Testing
 
   @Test func `where nobody listens there is no internet`() throws {
     let networks = try TwoNetworks()
-    // Whoever is to look up the name does not answer either.
+    // No name server answers for the third URL.
     for url in ["http://10.0.0.2:81/", "https://10.0.0.2:81/", "http://no-such-host.invalid/"] {
       let status = try ChildProcess.run(
         networks.near.command([
@@ -93,8 +93,8 @@ import Testing
     try networks.near.waitUntilRunning("w0")
     let server = try AnswerServer(in: other)
     let url = "http://10.1.0.2/"
-    // Without a link of its own, a program gets there.
-    let free = try ChildProcess.run(networks.near.command([Programs.httpHelper, "probe", url]))
+    // A program that is not bound to a link reaches the server.
+    let free = try ChildProcess.run(networks.near.command([Programs.netwatchHTTP, "probe", url]))
     #expect(free.output == ["full (status 204)"])
     try server.nextRequest()
     let status = try ChildProcess.run(
@@ -104,7 +104,7 @@ import Testing
     let line = try Line(#require(status.output.first))
     #expect(line.interface == "v0")
     #expect(line.internet == "none")
-    // Where that link carries the traffic it is there.
+    // If w0 carries the traffic, the server is reached.
     try networks.near.run("ip route add default via 10.1.0.2 metric 5000")
     let chosen = try ChildProcess.run(
       networks.near.command([Programs.netwatch, "status", "--json", "-i", "w0", "--probe", url]))
@@ -123,7 +123,7 @@ import Testing
     let line = try Line(#require(status.output.first))
     #expect(line.interface == "v0")
     #expect(line.vpn?["interface"] as? String == "tun0")
-    // Beneath the tunnel there is a server that answers.
+    // The server answers on the link beneath the tunnel, but the probe goes through the tunnel.
     #expect(line.internet == "none")
     withExtendedLifetime((server, tunnel)) {}
   }
@@ -193,7 +193,7 @@ import Testing
     #expect(try follow.next().internet == "portal")
     try server.nextRequest()
     try server.answer("204")
-    // The next request is that of a new path.
+    // The next request comes only because the path has changed.
     try networks.near.run("ip addr add 10.0.0.7/24 dev v0", "ip route replace default via 10.0.0.2 src 10.0.0.7")
     let line = try follow.next()
     #expect(line.summary == "wifi address_changed v0")
@@ -246,7 +246,7 @@ import Testing
     try networks.near.run(
       "for i in $(seq 20 59); do ip addr add 10.0.0.$i/24 dev v0; ip route replace default via 10.0.0.2 src 10.0.0.$i; done"
     )
-    // Changes that come together are one line, and on a slow machine the path may settle in between.
+    // Changes that come together are reported in one line. On a slow machine, the path may settle between them.
     var line = try follow.next()
     while line.ipv4?["address"] as? String != "10.0.0.59" || line.internet != "full" { line = try follow.next() }
     let starts = try String(contentsOfFile: folder.file("starts"), encoding: .utf8)

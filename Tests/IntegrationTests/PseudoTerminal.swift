@@ -2,9 +2,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// A terminal, and a program that leads its session: what a person sees and types.
+/// A pseudo terminal with a program that leads its session. The test sees and types what a person would.
 final class PseudoTerminal {
-  /// TIOCSPTLCK and TIOCGPTN, which are macros.
+  /// The ioctl requests TIOCSPTLCK and TIOCGPTN. They are macros, which Swift does not see.
   private static let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
 
   let child: ChildProcess
@@ -27,23 +27,23 @@ final class PseudoTerminal {
 
   deinit { hangUp() }
 
-  /// The terminal is gone, as when its window is closed.
+  /// Closes the terminal, as when a person closes its window.
   func hangUp() {
     if descriptor >= 0 { close(descriptor) }
     descriptor = -1
   }
 
-  /// Whether keys are told at once and are not shown.
+  /// Whether the program receives each key at once, and the terminal does not echo it.
   var isRaw: Bool { settings.c_lflag & tcflag_t(ICANON | ECHO) == 0 }
 
-  /// How the program finds the terminal set.
+  /// The settings of the terminal.
   var settings: termios {
     var settings = termios()
     unsafe tcgetattr(descriptor, &settings)
     return settings
   }
 
-  /// Sets the terminal, as another program would.
+  /// Changes the settings of the terminal, as another program would.
   func set(_ settings: termios) {
     var settings = settings
     unsafe tcsetattr(descriptor, TCSANOW, &settings)
@@ -54,7 +54,7 @@ final class PseudoTerminal {
     text.withUTF8 { bytes in _ = unsafe write(descriptor, bytes.baseAddress, bytes.count) }
   }
 
-  /// Makes it larger or smaller. The kernel tells the program.
+  /// Changes the size of the terminal. The kernel sends SIGWINCH to the program.
   func resize(rows: Int, columns: Int) {
     picture.resize(rows: rows, columns: columns)
     setSize(rows: rows, columns: columns)
@@ -65,7 +65,7 @@ final class PseudoTerminal {
     _ = unsafe ioctl(descriptor, UInt(TIOCSWINSZ), &size)
   }
 
-  /// Returns when a person sees what is wanted.
+  /// Waits until the picture of the terminal fulfils a condition, and returns the picture. Fails after 20 seconds.
   @discardableResult
   func wait(until isWanted: (TerminalPicture) -> Bool) throws -> TerminalPicture {
     let deadline = Deadline(20)
@@ -75,7 +75,7 @@ final class PseudoTerminal {
     return picture
   }
 
-  /// Returns when a condition holds that the picture does not show.
+  /// Waits until a condition holds that the picture does not show. Fails after 20 seconds.
   func wait(untilHolds isWanted: () -> Bool) throws {
     let deadline = Deadline(20)
     while !isWanted() {
@@ -84,7 +84,7 @@ final class PseudoTerminal {
     }
   }
 
-  /// Shows what programs still write, until the last of them is gone.
+  /// Reads what programs still write to the terminal, until the last of them has ended.
   func readToEnd() throws {
     let deadline = Deadline(20)
     while try read(until: deadline) {
@@ -92,7 +92,9 @@ final class PseudoTerminal {
     }
   }
 
-  /// - Returns: false if nothing more comes.
+  /// Waits for output of the program, and adds it to the picture.
+  ///
+  /// - Returns: Whether something was read; false at the deadline or when the last program has ended.
   private func read(until deadline: Deadline) throws -> Bool {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&waiting, 1, deadline.milliseconds) > 0 else { return false }

@@ -6,7 +6,7 @@ extension Line {
   var quality: LineQuality? { (object["quality"] as? [String: Any]).map { LineQuality($0) } }
 }
 
-/// The figures of a line.
+/// The `quality` figures of a JSON line.
 struct LineQuality: Equatable, CustomStringConvertible {
   let interface: String?
   let roundTrip: Double?
@@ -26,7 +26,7 @@ struct LineQuality: Equatable, CustomStringConvertible {
 }
 
 extension TwoNetworks {
-  /// Takes what senders send, in `far`.
+  /// Starts a sink in `far` that reads what senders send.
   func sink() throws -> ChildProcess {
     let process = try ChildProcess(far.command([Programs.probe, "sink"]))
     guard try process.nextLine() == "ready" else { throw TestFailure("no sink: \(try process.errorText())") }
@@ -41,9 +41,9 @@ extension TwoNetworks {
   }
 }
 
-/// `netwatch --follow --quality`, over links that lose nothing and have no delay. Others are in the guest.
+/// `netwatch --follow --quality` over links without loss and delay. The tests in the guest have other links.
 @Suite struct QualityTests {
-  /// The next line with figures for which something holds; all of them are lines on request.
+  /// Returns the next line whose figures fulfil a condition. Fails if a line comes before that has no figures.
   private static func line(
     of follow: Follow, sequence: Int = 1, where isWanted: (LineQuality) -> Bool
   ) throws -> LineQuality {
@@ -66,7 +66,7 @@ extension TwoNetworks {
       "ip link set w0 up")
     try networks.far.run("ip addr add 10.1.0.2/24 dev w1", "ip link set w1 up")
     try networks.near.waitUntilRunning("w0")
-    // Over another link, and within the machine.
+    // These connections leave over another link, or stay within the machine.
     let elsewhere = try networks.senders(5, to: "10.1.0.2")
     let server = try ChildProcess(networks.near.command([Programs.probe, "sink"]))
     _ = try server.nextLine()
@@ -78,14 +78,14 @@ extension TwoNetworks {
     #expect(first.quality?.connections == 0)
     #expect(try Self.line(of: follow) { _ in true }.connections == 0)
     var senders = [try networks.senders(2)]
-    // Both families are one link's.
+    // Connections of both families count for a link.
     senders.append(try networks.senders(3, to: "fd00::2"))
     let known = try Self.line(of: follow, where: Self.isKnown)
     #expect(known.connections == 5)
     #expect(known.roundTrip ?? 99 < 20)
     #expect(known.loss ?? 99 < 1)
     for sender in senders { sender.signal(SIGKILL) }
-    // They are remembered for half a minute; on another path nothing is.
+    // Figures are kept for half a minute after the connections have ended, but not when the path changes.
     try networks.near.run(
       "ip addr add 10.0.0.7/24 dev v0", "ip route replace default via 10.0.0.2 src 10.0.0.7")
     var line = try follow.next()
@@ -141,7 +141,7 @@ extension TwoNetworks {
     #expect(line.object["quality"] is NSNull)
     #expect(try Self.line(of: follow, sequence: 2) { _ in true }.roundTrip == nil)
     for client in clients { client.send(#"{"quality":false}"#) }
-    // The service goes: the reader goes on by itself, and says so at the next tick.
+    // The service is killed. The follower then samples by itself, and prints the figures at the next tick.
     try service.kill()
     #expect(try Self.line(of: follow, sequence: 2, where: Self.isKnown).connections == 5)
     #expect(throws: (any Error).self) { try quiet.next() }
@@ -191,7 +191,7 @@ extension TwoNetworks {
     let connections = text.split(separator: "\n").filter { $0.hasPrefix("tcp ") && !$0.hasSuffix(" end") }
     #expect(connections.count >= 8)
     #expect(connections.allSatisfy { $0.wholeMatch(of: /tcp( [0-9]+){7}/) != nil })
-    // Without --quality a trace has no such line, and a trace with such lines is not played without the setting.
+    // Without `--quality`, a trace has no such line. A trace that has such lines without the setting is not replayed.
     try text.replacing("set quality\n", with: "").write(toFile: folder.file("cut"), atomically: true, encoding: .utf8)
     let refused = try ChildProcess.run([Programs.netwatch, "replay", "--json", folder.file("cut")])
     #expect(refused.ending == .exited(2))

@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What the kernel does to links, addresses and routes, and the layouts that people have, each on the real kernel.
+/// What the kernel does with links, addresses and routes, in the layouts that people have, each on the real kernel.
 @Suite struct ReachabilityTests {
   @Test func `a link is switched off`() throws {
     let namespace = try NetworkNamespace.online()
@@ -91,7 +91,7 @@ import Testing
     let namespace = try NetworkNamespace.online()
     let probe = try ChildProcess(namespace.command([Programs.probe, "overrun", buffer]))
     #expect(try probe.nextLine() == "wifi")
-    // The probe is stopped while the kernel talks, so that nobody reads.
+    // The probe is stopped while the kernel sends messages, so that nothing reads them.
     probe.signal(SIGSTOP)
     try namespace.run(
       "for i in $(seq 1000); do echo addr add 10.9.$((i / 250)).$((i % 250 + 1))/32 dev v0; "
@@ -145,18 +145,18 @@ import Testing
     #expect(try follow.summary() == "wifi interface_changed w0")
     try namespace.run("ip route add default via 10.0.0.2 metric 100")
     #expect(try follow.summary() == "wifi interface_changed v0")
-    // The kernel goes on using a route over a dead link; so the other one is of no help.
+    // The kernel keeps using a route over a dead link, so the other route does not help.
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
     try namespace.run("ip link set v1 up")
     #expect(try follow.summary() == "wifi route_up v0")
-    // Switching it off takes its routes away, without a word: the other one is used.
+    // When a link is switched off, the kernel removes its routes without a notification, and uses the other route.
     try namespace.run("ip link set v0 down")
     #expect(try follow.summary() == "wifi interface_changed w0")
     #expect(try follow.isQuiet(in: namespace))
   }
 
-  // For all links together, Linux 5.10 lets one set it, and does not obey.
+  // Linux 5.10 accepts this setting for all links together, but does not obey it.
   @Test(arguments: NetworkNamespace.isLinux(5, 11) ? ["v0", "all"] : ["v0"])
   func `a sysctl makes the kernel pass over a dead link`(scope: String) throws {
     let namespace = try NetworkNamespace.online()
@@ -178,8 +178,9 @@ import Testing
   @Test(arguments: [0, 1])
   func `a dead link is to blame, whether the kernel passes over it or not`(setting: Int) throws {
     let namespace = try NetworkNamespace.withPair()
-    // As on a cable: what happens at the far end is not told here. A link that goes down here is a reason to look at the
-    // routes, and the kernel may pass over the route before it says that the carrier is lost.
+    // The far end is in another namespace, as that of a cable is in another machine. A link of this namespace that goes
+    // down would be a reason to look at the routes, and the kernel may pass over the route before it reports the loss
+    // of the carrier.
     let far = try NetworkNamespace(beside: namespace)
     try namespace.run(
       "ip link set v1 netns \(far.pid)", "ip addr add 10.0.0.1/24 dev v0", "ip route add default via 10.0.0.2",
@@ -219,7 +220,7 @@ import Testing
     #expect(try follow.summary() == "wifi interface_changed \(other)")
     try namespace.run("ip link set \(used) up")
     #expect(try follow.summary() == "wifi interface_changed \(first.interface ?? "")")
-    // With both dead, it is the fault of the one that the kernel chose.
+    // If both links are dead, the reason is that of the link that the kernel has chosen.
     try namespace.run("ip link set w1 down", "ip link set v1 down")
     #expect(try follow.next().status != nil)
     while follow.lines.last?.status != "not-reachable" { _ = try follow.next() }
@@ -352,7 +353,7 @@ import Testing
   }
 
   @Test func `sysfs of another namespace is not believed`() throws {
-    // The parent's sysfs is mounted here, and its devices may have the same names.
+    // The /sys in this namespace is that of the parent, whose devices may have the same names.
     let namespace = try NetworkNamespace()
     try namespace.run(
       "ip link add eth0 type veth peer name p0", "ip link set p0 up", "ip link set eth0 up",

@@ -3,11 +3,11 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What stands in contrib/examples/recipes does what it says, with the real curl and restic.
+/// The recipes in contrib/examples/recipes do what they promise, with the real curl and restic.
 @Suite struct RecipeTests {
   private static let recipes = FileManager.default.currentDirectoryPath + "/contrib/examples/recipes"
 
-  /// Programs that a recipe finds first: netwatch, and stand-ins.
+  /// The programs that a recipe finds first in its PATH: netwatch, and scripts in place of other programs.
   private final class Programs {
     let folder: TemporaryFolder
 
@@ -17,12 +17,12 @@ import Testing
       try add("netwatch", "exec '\(IntegrationTests.Programs.netwatch)' \"$@\"")
     }
 
-    /// A script in the place of a program.
+    /// Adds a script in place of a program.
     func add(_ name: String, _ script: String) throws {
       try folder.installScript(script, as: "bin/\(name)")
     }
 
-    /// One that only says how it was called, an argument a line.
+    /// Adds a script that only records its name and its arguments, one a line.
     func addRecorder(_ name: String) throws {
       try add(name, "printf '%s\\n' '\(name)' \"$@\" >>'\(folder.file("calls"))'")
     }
@@ -41,7 +41,7 @@ import Testing
     try ChildProcess.run(namespace.command(command), environment: programs.environment + environment)
   }
 
-  /// A web server in the network that answers each request alike.
+  /// Starts a web server in the namespace that gives each request the same answer.
   private func serve(_ namespace: NetworkNamespace, _ answer: String) throws -> AnswerServer {
     try namespace.run("ip addr add 10.9.0.1/32 dev lo")
     return try AnswerServer(in: namespace, answering: answer)
@@ -75,7 +75,7 @@ import Testing
     #expect(try snapshots() == 1)
   }
 
-  /// systemd itself cannot run in a test; it runs the command of the unit and looks at its exit status.
+  /// systemd cannot run in a test. The test runs the command of the unit and looks at the exit status, as systemd does.
   @Test func `the condition of the unit is one that netwatch understands`() throws {
     let namespace = try NetworkNamespace.online()
     let unit = try String(contentsOfFile: "\(Self.recipes)/restic-unmetered.service", encoding: .utf8)
@@ -113,7 +113,7 @@ import Testing
     let first = try server.nextRequest()
     #expect(first.hasPrefix("GET /nic/update?hostname=home.example.org&myipv6= HTTP/1.1|"), "\(first)")
     #expect(first.contains("|Authorization: Basic bWU6c2VjcmV0|"))
-    // The network goes and comes back: the addresses are other ones than a moment ago.
+    // The network is lost and comes back with other addresses than before.
     try namespace.run("ip link set v1 down")
     while try follow.next().status != "not-reachable" {}
     try namespace.run(
@@ -164,7 +164,7 @@ import Testing
     let start = ["systemctl", "--user", "--no-block", "start", "network-reachable.target"]
     let stop = ["systemctl", "--user", "--no-block", "stop", "network-reachable.target"]
     try expectCalls(start)
-    // Another address is no other status.
+    // A new address does not change the status.
     try namespace.run("ip addr add 10.0.0.9/24 dev v0", "ip route change default via 10.0.0.2 src 10.0.0.9")
     try expectCalls(start)
     try namespace.run("ip link set v1 down")

@@ -3,14 +3,15 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `--record` and `netwatch replay`: what was told is told again, byte for byte, and a trace that is none is said so.
+/// `--record` and `netwatch replay`: a replay prints the same lines, byte for byte, and reports a file that is no
+/// trace.
 @Suite struct RecordReplayTests {
   private let folder: TemporaryFolder
   private var trace: String { folder.file("trace") }
 
   init() throws { folder = try TemporaryFolder() }
 
-  /// Where there is no netlink: a replay needs none.
+  /// Runs `netwatch replay` without access to netlink, which a replay does not need.
   private func replay(_ arguments: String...) throws -> (ending: ChildProcess.Ending, output: [String], error: String) {
     let form = arguments.contains("--format") ? [] : ["--json"]
     return try ChildProcess.run([Programs.sandbox, "netlink", Programs.netwatch, "replay"] + form + arguments)
@@ -18,8 +19,11 @@ import Testing
 
   /// Ends the recording, and compares its lines with those of the replay.
   ///
-  /// - Parameter isBusy: whether it may end in the middle of a turn, because there is always something to tell.
+  /// - Parameter isBusy: Whether the recording may end in the middle of a turn, because there is always something to
+  ///   record.
   private func expectSame(_ follow: Follow, isBusy: Bool = false) throws {
+    // A turn goes on after its line: the signal would end the recording in the middle of one.
+    if !isBusy { try follow.process.waitUntilAsleep(forSeconds: 0.1) }
     follow.process.signal(SIGINT)
     try follow.readToEnd()
     #expect(try follow.process.wait() == .signalled(SIGINT))
@@ -36,15 +40,15 @@ import Testing
     #expect(isBusy ? abs(difference) <= 1 : difference == 0)
   }
 
-  /// A recording of a cable that was pulled, after which nothing is reachable.
+  /// A recording in which a cable is pulled, after which nothing is reachable.
   static let cablePulled = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
     path: "Traces/cable-pulled.trace")
 
-  /// Somebody else may have written the file, so it may have any record anywhere.
+  /// Another program may have written the file, so it may have any record at any place.
   @Test(arguments: ["quality 9000000000000000000 1 0", "quality 9000000000000000000 1 0\ntcp end"])
   func `a replay ends at a record that nothing responds to`(_ records: String) throws {
     var lines = try String(contentsOf: Self.cablePulled, encoding: .utf8).split(separator: "\n").flatMap { line in
-      // Before these answers, whose numbers are 7 and 24, a link begins to carry the path.
+      // A link begins to carry the path before the answers with the sequence numbers 7 and 24.
       let isSample = ["07000000", "18000000"].contains(line.dropFirst(22).prefix(8)) && line.hasPrefix("reply ")
       return isSample ? ["quality 1 1 0", "tcp end", String(line)] : [String(line)]
     }
@@ -182,7 +186,7 @@ import Testing
     try expectSame(follow)
   }
 
-  /// The trace lies in Tests/Traces, beside the script that has recorded it and the lines that were printed then.
+  /// The trace is in Tests/Traces, beside the script that recorded it and the lines that were printed then.
   @Test func `an old trace is told as it was then`() throws {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     let name = folder.appending(path: "Traces/cable-pulled").path
@@ -238,7 +242,7 @@ import Testing
     let follow = try namespace.follow("--record", trace)
     #expect(try reader.nextLine() == "netwatch-trace 2")
     #expect(try reader.wait() == .exited(0))
-    // The reader may be gone before the first line is printed, or not.
+    // The reader may have left before the first line is printed.
     try namespace.run("ip link set v1 down")
     #expect(try follow.process.wait() == .exited(2))
     #expect(try follow.process.errorText() == "netwatch: cannot write '\(trace)': Broken pipe")

@@ -1,9 +1,9 @@
 import Testing
 
-/// A VPN whose client has put its default route in the place of the old one, as vpnc-script, openconnect and OpenVPN without
-/// `def1` do, each on the real kernel.
+/// VPN clients that replace the default route, as vpnc-script, openconnect and OpenVPN without `def1` do, each on the
+/// real kernel.
 @Suite struct ReplacedRouteTests {
-  /// What differs between the families.
+  /// The addresses and commands of one address family.
   struct Family: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let ip: String
@@ -24,7 +24,7 @@ import Testing
       otherAddress: "fd01::1/64"),
   ]
 
-  /// A pair with one family's address and default route.
+  /// Creates a namespace with a veth pair, and an address and a default route of one family.
   private static func namespace(_ family: Family) throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()
     try namespace.waitUntilRunning("v0")
@@ -32,7 +32,7 @@ import Testing
     return namespace
   }
 
-  /// A second link, w0, with an address and no default route.
+  /// Adds w0, a second link with an address and no default route.
   private static func addCandidate(_ namespace: NetworkNamespace, _ family: Family) throws {
     try namespace.run(
       "ip link add w0 type veth peer name w1", "ip link set w1 up", "ip link set w0 up",
@@ -65,12 +65,12 @@ import Testing
     #expect(status.ending == .exited(1))
     try namespace.run("ip link set v1 up")
     #expect(try follow.summary() == "wifi route_up v0")
-    // The client moves to another link; the default stays.
+    // The client moves to another link. The default route stays.
     try namespace.run(
       "\(family.ip) route add \(family.server) via \(family.otherGateway) dev w0 metric 5",
       "\(family.ip) route del \(family.server) via \(family.gateway) dev v0")
     var moved = try follow.next()
-    // Between the two commands both have one.
+    // Between the two commands, both links have a route to the server.
     if moved.interface == "tun0" { moved = try follow.next() }
     #expect(moved.interface == "w0")
     #expect(moved.tunnel == "tun0 known")
@@ -95,11 +95,11 @@ import Testing
 
   @Test(arguments: [
     [], ["ip route add 198.18.0.7/32 via 10.0.0.2 dev v0", "ip route add 198.18.0.8/32 via 10.1.0.2 dev w0"],
-    // Written by the kernel, by a router, by DHCP: by no VPN.
+    // The kernel, a router or DHCP has written these routes, not a VPN.
     ["ip route add 198.18.0.7/32 via 10.0.0.2 dev v0 proto dhcp"],
     ["ip route add 198.18.0.7/32 via 10.0.0.2 dev v0 proto kernel"],
     ["ip route add 198.18.0.7/32 via 10.0.0.2 dev v0 proto ra"],
-    // No gateway, no single address, no way.
+    // These routes have no gateway, are not for a single address, or lead nowhere.
     ["ip route add 198.18.0.7/32 dev v0"], ["ip route add 198.18.0.0/24 via 10.0.0.2 dev v0"],
     ["ip route add unreachable 198.18.0.7/32"],
   ])
@@ -117,7 +117,7 @@ import Testing
     #expect(line.medium == "other")
     #expect(line.isExpensive == false)
     #expect(line.ipv4?["address"] as? String == "10.8.0.2")
-    // One of them is lost: the other one it is, unless both have a route to a single address.
+    // If one candidate is lost, the other one carries the tunnel, unless both have a route to a single address.
     try namespace.run("ip link set w1 down")
     if routes.count == 2 {
       #expect(try follow.isQuiet(in: namespace))

@@ -3,16 +3,18 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The files of rules: who reads them, which ones are trusted, and that their changes count at once.
+/// The rule files: who reads them and which ones are trusted. Their changes count at once.
 @Suite struct RuleFileTests {
-  /// A machine with `/etc/netwatch` of its own, and a user with a folder. Their files are in `etc` and `home/netwatch`.
+  /// A machine with its own `/etc/netwatch`, and a user with a folder. In this class, their files are in `etc` and
+  /// `home/netwatch`.
   private final class Machine {
     let namespace: NetworkNamespace
     private let program: String
     private let probe: String
     private let files: TemporaryFolder
 
-    /// The shell makes another /etc, in which the files of the test stand for those of the machine, and another /run.
+    /// A shell script that mounts another /etc and another /run. The files of the machine are linked into the new /etc,
+    /// and the test's `etc` becomes `/etc/netwatch`.
     private static let otherEtc = """
       mount --bind /etc "$0/real" && mount -t tmpfs -o mode=755 tmpfs /etc && for f in "$0"/real/*; do ln -s "$f" /etc/; done
       rm -f /etc/netwatch && mkdir /etc/netwatch && mount --bind "$0/etc" /etc/netwatch && mount --bind "$0/run" /run && exec "$@"
@@ -24,11 +26,11 @@ import Testing
       for name in ["real", "etc", "run", "home/netwatch"] { try files.makeFolder(name) }
       program = try files.install(Programs.netwatch)
       probe = try files.install(Programs.probe)
-      _ = try files.install(Programs.httpHelper)
+      _ = try files.install(Programs.netwatchHTTP)
       for name in ["home", "home/netwatch"] { give(name) }
     }
 
-    /// Gives a file to the user.
+    /// Makes the user the owner of a file.
     private func give(_ name: String) {
       if NetworkNamespace.isRoot { _ = unsafe chown(files.file(name), 65_534, 65_534) }
     }
@@ -72,7 +74,7 @@ import Testing
       try ChildProcess(command([probe, "rules"], isUser: true), environment: environment)
     }
 
-    /// What the first line says of the cost, and what standard error says.
+    /// Runs `netwatch status`, and returns the cost in its first line and the lines of standard error.
     func cost(_ options: String..., isUser: Bool = true) throws -> (cost: String, error: [String]) {
       let process = try ChildProcess(
         command([program, "status", "--json"] + options, isUser: isUser),
@@ -88,7 +90,7 @@ import Testing
     let library = try machine.startLibrary()
     for follow in follows { #expect(try follow.next().cost == "free") }
     #expect(try library.nextLine() == "wifi virtual v0 - 0")
-    // A file that is changed in several steps may be read after each.
+    // A file that is changed in several steps may be read after each step.
     func expect(_ cost: String, _ path: String, at place: SourceLocation = #_sourceLocation) throws {
       for follow in follows {
         var line: Line
@@ -101,11 +103,11 @@ import Testing
     }
     try machine.write("metered interface v0\n", to: "etc/rules")
     try expect("rule", "wifi virtual v0 rule 0")
-    // In place of the old file, as editors write.
+    // The new file replaces the old one, as editors do it.
     try machine.write("metered interface v*\nconstrained interface \"v0\"\n", to: "etc/new")
     try machine.rename("etc/new", to: "etc/rules")
     try expect("rule constrained", "wifi virtual v0 rule 1")
-    // A folder that was not there, and a link in it to a file elsewhere.
+    // The folder did not exist before. A symbolic link in it leads to a file elsewhere.
     try machine.write("no constrained interface \"v0\"\n", to: "etc/rules.d/10-first")
     try expect("rule", "wifi virtual v0 rule 0")
     try machine.write("", to: "elsewhere")
@@ -126,7 +128,7 @@ import Testing
     #expect(try machine.cost().cost == "rule")
     try machine.write("not-metered interface v0\n", to: "home/netwatch/rules")
     #expect(try machine.cost().cost == "free")
-    // The user's file is nothing to root.
+    // For root, the user's file does not count.
     #expect(try machine.cost(isUser: false).cost == "rule")
     try machine.write("no not-metered interface v0\n", to: "home/netwatch/rules.d/a")
     #expect(try machine.cost().cost == "rule")
@@ -145,7 +147,7 @@ import Testing
     #expect(
       error.first?.hasPrefix("netwatch: /etc/netwatch/rules:1: there is no rule 'meterd'; the words are ") == true)
     #expect(error.last == "netwatch: /etc/netwatch/rules:3: constrained needs ssid NAME or interface NAME after it")
-    // Once, however often the files are read.
+    // The fault is reported once, even if the files are read again.
     let follow = try machine.follow()
     #expect(try follow.next().cost == "rule")
     #expect(try follow.process.nextErrorLine() == error[0])
@@ -176,21 +178,21 @@ import Testing
     machine.setMode(0o755, of: "etc")
     machine.setMode(0o000, of: "etc/rules")
     (cost, error) = try machine.cost()
-    // Root may read everything.
+    // Root may read any file.
     #expect(
       error == [
         "netwatch: /etc/netwatch/rules: '/etc/netwatch/rules' cannot be opened: Permission denied; no rule of it counts"
       ])
     machine.setMode(0o644, of: "etc/rules")
     #expect(try machine.cost().cost == "rule")
-    // Whoever runs notices that it is trusted no more, and that it is again.
+    // A process that runs notices that the file is no longer trusted, and that it is trusted again.
     let follow = try machine.follow()
     #expect(try follow.next().cost == "rule")
     for (mode, cost) in [(0o777, "free"), (0o755, "rule")] as [(mode_t, String)] {
       machine.setMode(mode, of: "etc")
       #expect(try follow.next().cost == cost)
     }
-    // A pipe that nobody writes to, and a file without an end.
+    // A pipe to which nobody writes, and a file that is too long, do not count.
     try machine.remove("etc/rules")
     #expect(unsafe mkfifo(machine.path("etc/rules"), 0o644) == 0)
     (cost, error) = try machine.cost()
@@ -262,7 +264,7 @@ import Testing
     let wait = try machine.start("wait", "--for", "internet", "--json")
     #expect(try Line(#require(try wait.nextLine())).internet == "full")
     #expect(try wait.wait() == .exited(0))
-    // Nothing is asked, and a condition that needs an answer cannot be given.
+    // Without the rule no server is asked, so a condition that needs an answer is refused.
     let refused = try machine.start("wait", "--for", "internet", "--no-rules")
     #expect(try refused.nextErrorLine()?.contains("internet needs an answer from a server; add --probe.") == true)
     try machine.write("no probe\n", to: "home/netwatch/rules")
@@ -285,12 +287,12 @@ import Testing
     let (other, follow) = (try machine.follow(isUser: false), try machine.follow())
     #expect(try other.next().cost == "rule")
     #expect(try follow.next().cost == "free")
-    // Requests are counted by the service all the same.
+    // The service still counts requests for a client that has rules of its own.
     let client = try ServiceClient(path)
     client.send("{\"begin\":\"a\"}")
     #expect(try follow.next().inFlight == 1)
     #expect(try other.next().inFlight == 1)
-    // Without rules of its own the user has the line of the service.
+    // Without rules of the user's own, the client uses the line of the service.
     try machine.remove("home/netwatch/rules")
     let served = try follow.next()
     #expect(served.cost == "rule")
@@ -299,7 +301,7 @@ import Testing
     let line = try follow.next()
     #expect(line.cost == "rule constrained")
     #expect(line.reason == "rules_changed")
-    // Both judge by a new rule of the machine.
+    // The service and the client both apply a new rule of the machine.
     try machine.write("not-metered interface v0\n", to: "etc/rules")
     #expect(try follow.next().cost == "free constrained")
     #expect(try other.next().cost == "free")

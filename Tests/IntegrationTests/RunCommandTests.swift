@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch run`: the command must not notice it, nor whoever started it.
+/// `netwatch run`: neither the command nor the program that starts it notices netwatch.
 @Suite struct RunCommandTests {
   private func run(_ command: String..., environment: [String] = []) throws -> (
     ending: ChildProcess.Ending, output: [String], error: String
@@ -23,7 +23,7 @@ import Testing
 
   @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGPIPE, SIGSEGV, SIGABRT, SIGKILL, SIGALRM, SIGCONT])
   func `a command killed by a signal ends it by that signal`(signal: CInt) throws {
-    // SIGCONT kills nobody.
+    // SIGCONT ends no process.
     let expected = signal == SIGCONT ? ChildProcess.Ending.exited(3) : .signalled(signal)
     let result = try run("sh", "-c", "ulimit -c 0; kill -\(signal) $$; exit 3")
     #expect(result.ending == expected)
@@ -91,7 +91,7 @@ import Testing
       "sh", "-c", "printf '[%s]' \"$@\"; echo; echo $VALUE; ls /proc/self/fd | tr '\\n' ' '; echo", "sh", "", "a b",
       "--label", "--", "-h", "$(id)", "*", environment: ["VALUE=a  *  b"])
     #expect(result.output.first == "[][a b][--label][--][-h][$(id)][*]")
-    // As without netwatch, whatever this test was started with.
+    // The descriptors are the same as without netwatch, whatever this test was started with.
     let plain = try ChildProcess.run(["sh", "-c", "ls /proc/self/fd | tr '\\n' ' '; echo"])
     #expect(result.output.last == plain.output.last)
     // File names are bytes, not text.
@@ -129,7 +129,7 @@ import Testing
     #expect(try watcher.next().inFlight == 1)
     child.signal(SIGKILL)
     _ = try child.wait()
-    // The command reads its end of the input, and ends with it.
+    // The command reads the end of its input, and then ends.
     child.closeInput()
     var line = try watcher.next()
     while line.inFlight != 0 { line = try watcher.next() }
@@ -156,7 +156,7 @@ import Testing
 
   @Test func `a command with a name of many bytes is one request`() throws {
     let service = try RunningService()
-    // A few characters of many bytes.
+    // Each of these few characters has many bytes.
     let name = String(repeating: "e\u{301}\u{302}\u{303}\u{304}", count: 28)
     let command = service.folder.file(name)
     #expect(unsafe symlink("/bin/sh", command) == 0)
@@ -187,7 +187,7 @@ import Testing
 
   // MARK: The first two minutes
 
-  /// What README tells a new user to type makes the mark for busy appear.
+  /// The commands that README tells a new user to type make the mark for a busy network appear.
   @Test func `the commands of README show a busy network`() throws {
     let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
     let readme = try String(contentsOf: top.appending(path: "README.md"), encoding: .utf8)
@@ -220,7 +220,7 @@ import Testing
     try follow.wait { $0.text.contains("v0") && $0.text.contains("start netwatch serve, or add --activity tcp") }
     let run = try terminal("run", "echo", "done")
     try run.wait { $0.text.contains("nothing shows this request; start netwatch serve") && $0.text.contains("done") }
-    // Those who ask for something else, and scripts, are not told.
+    // People who ask for something else, and scripts, get no hint.
     for words in [["--follow", "--activity", "tcp"], ["--follow", "--no-service"], ["--follow", "--json"]] {
       let other = try PseudoTerminal(
         namespace.command(["env", environment, Programs.netwatch] + words + ["--count", "1"]))

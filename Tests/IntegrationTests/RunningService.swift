@@ -5,7 +5,8 @@ import NetwatchTestSupport
 import Testing
 
 extension TemporaryFolder {
-  /// A program that any user can run from here: the build may lie in a home that is closed to others.
+  /// Copies a program to this folder so that any user can run it, and returns the path. The build may be in a home
+  /// folder that is closed to other users.
   func install(_ program: String) throws -> String {
     _ = unsafe chmod(path, 0o755)
     let copied = try ChildProcess.run(["install", "-m", "755", program, path])
@@ -13,13 +14,15 @@ extension TemporaryFolder {
     return file(String(program.split(separator: "/").last ?? ""))
   }
 
-  /// A shell script.
+  /// Writes a shell script to this folder.
   func installScript(_ script: String, as name: String, mode: mode_t = 0o755) throws {
     try install(text: "#!/bin/sh\n\(script)\n", as: name, mode: mode)
   }
 
-  /// A file that can be run. Written by another process: a program that some child of ours still has open to write, because it was
-  /// forked meanwhile, cannot be run.
+  /// Writes a file that can be run to this folder.
+  ///
+  /// Another process writes the file. The kernel does not run a program that is open for writing, and a child that the
+  /// test starts meanwhile would inherit a descriptor of this process.
   func install(text: String, as name: String, mode: mode_t = 0o755) throws {
     let writer = try ChildProcess([
       "sh", "-c", "cat >\"$0\" && chmod \"$1\" \"$0\"", file(name), String(mode, radix: 8),
@@ -30,7 +33,7 @@ extension TemporaryFolder {
   }
 }
 
-/// `netwatch serve` in a network of the test's own.
+/// `netwatch serve` in a network namespace. Its socket is in a folder of the test.
 final class RunningService {
   let folder: TemporaryFolder
   let socket: String
@@ -40,8 +43,10 @@ final class RunningService {
   private let shell: String?
 
   /// - Parameters:
-  ///   - arguments: after `serve`.
-  ///   - shell: commands of a shell that becomes the service, such as `ulimit -n 64`.
+  ///   - arguments: The arguments that follow `serve`.
+  ///   - namespace: The network namespace of the service. Default: a new one that is online.
+  ///   - folder: The folder of the socket. Default: a new one.
+  ///   - shell: Commands of a shell that then becomes the service, such as `ulimit -n 64`.
   init(
     _ arguments: String..., in namespace: NetworkNamespace? = nil, folder: TemporaryFolder? = nil,
     shell: String? = nil
@@ -63,16 +68,18 @@ final class RunningService {
       namespace.command(prefix + [Programs.netwatch, "serve"] + arguments), environment: ["NETWATCH_SOCKET=\(socket)"])
   }
 
-  /// Waits until it answers.
+  /// Waits until the service answers a client.
   private func wait() throws { _ = try client().next() }
 
-  /// Starts it anew, after its end.
+  /// Starts the service again after it has ended.
+  ///
+  /// - Parameter waiting: Whether to wait until the service answers. Default: true.
   func restart(waiting: Bool = true) throws {
     process = try Self.start(namespace, socket, arguments, shell)
     if waiting { try wait() }
   }
 
-  /// SIGKILL, and what is left of it.
+  /// Kills the service with SIGKILL, and waits until its process has ended.
   func kill() throws {
     process.signal(SIGKILL)
     _ = try process.wait()
@@ -84,7 +91,8 @@ final class RunningService {
 
   func client() throws -> ServiceClient { try ServiceClient(socket) }
 
-  /// The one client that there is room for, once the service has seen that the one before is gone.
+  /// Returns a client of a service that has room for one only. Waits until the service has seen that the former client
+  /// is gone.
   func onlyClient() throws -> ServiceClient {
     var client: ServiceClient?
     func tryAgain() throws -> String {
@@ -108,7 +116,8 @@ final class RunningService {
 
   var descriptors: Int { process.descriptorCount }
 
-  /// Descriptors, once it has seen that clients are gone: it is asked until it says so.
+  /// Asks the service until it has seen that clients are gone and has at most `count` descriptors open, and returns
+  /// their number.
   func descriptors(downTo count: Int) throws -> Int {
     func ask() throws -> Int {
       _ = try client().next()
@@ -121,7 +130,7 @@ final class RunningService {
 extension ChildProcess {
   var descriptorCount: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
 
-  /// A line of /proc/PID/status that is a number.
+  /// Returns the number in a line of /proc/PID/status.
   func status(_ key: String) throws -> Int {
     let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
     let line = text.split(separator: "\n").first { $0.hasPrefix("\(key):") }
@@ -131,19 +140,19 @@ extension ChildProcess {
     return value
   }
 
-  /// Resident memory in bytes.
+  /// Returns the resident memory of the process, in bytes.
   func residentMemory() throws -> Int { try status("VmRSS") * 1_024 }
 
-  /// How often it has been woken, or was interrupted.
+  /// Returns the number of context switches: how often the main thread has slept or was interrupted.
   func contextSwitches() throws -> Int { try status("voluntary_ctxt_switches") + status("nonvoluntary_ctxt_switches") }
 
-  /// Whether it waits for an event. A program that looks again and again never does.
+  /// Whether the main thread waits for an event. A program that polls in a loop without a pause never does.
   var isAsleep: Bool {
     let text = (try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)) ?? ""
     return text.split(separator: ")").last?.hasPrefix(" S") == true
   }
 
-  /// The number of its threads with a name that wait for an event.
+  /// Returns the number of threads with this name that wait for an event.
   func sleepers(named name: String) -> Int {
     let folder = "/proc/\(pid)/task"
     func text(_ thread: String, _ file: String) -> String {
@@ -155,10 +164,11 @@ extension ChildProcess {
     }
   }
 
-  /// A timer that only tells when somebody sets the clock is set to the end of time.
+  /// The limit in seconds from which on a timer does not count. A timer that only reports that the system clock was set
+  /// has its expiration at the end of time.
   private static let year = 366.0 * 86_400
 
-  /// The seconds until the next of its timers; nil if none is set.
+  /// The seconds until the first timerfd of the process expires; nil if none is set.
   var timeToNextTimer: Double? {
     let folder = "/proc/\(pid)/fdinfo"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -171,15 +181,16 @@ extension ChildProcess {
     }.min()
   }
 
-  /// Waits until only an event from outside can wake it: it sleeps, and none of its timers is set.
+  /// Waits until only an event from outside can wake the process: it sleeps, and none of its timers is set.
   func waitUntilIdle(at place: SourceLocation = #_sourceLocation) throws {
     try waitUntilAsleep(forSeconds: .infinity, at: place)
   }
 
-  /// Waits until it sleeps, and none of its timers wakes it for this many seconds.
+  /// Waits until the process sleeps, and none of its timers wakes it for this many seconds.
   func waitUntilAsleep(forSeconds seconds: Double, at place: SourceLocation = #_sourceLocation) throws {
-    // It may set a timer between a look at the timers and one at the process, unless it has slept all the while. A timer that is due
-    // is set no more, a moment before it wakes the process: so there are two looks with the same count.
+    // Between a look at the timers and one at its state, the process may wake and set a timer. It has not done so if
+    // the number of context switches stays the same. A timer that expires is no longer shown as set a moment before it
+    // wakes the process, so two looks in a row must find the same number.
     var before: Int?
     func state() throws -> (timer: Double?, isAsleep: Bool, hasSlept: Bool) {
       let switches = try contextSwitches()
@@ -192,12 +203,12 @@ extension ChildProcess {
   }
 }
 
-/// A Unix socket as a client has it.
+/// A client that is connected to a Unix socket.
 final class ServiceClient {
   private let reader: LineReader
   private var descriptor: CInt
 
-  /// Waits for a service to listen at `path`.
+  /// Connects to the socket at `path`. Waits until a service listens there.
   init(_ path: String, at place: SourceLocation = #_sourceLocation) throws {
     var (descriptor, code) = Self.connect(path)
     if descriptor == nil {
@@ -225,7 +236,7 @@ final class ServiceClient {
     descriptor = -1
   }
 
-  /// False if the other side does not listen any more.
+  /// Sends bytes, and returns whether all of them were sent. They are not if the other side has closed the connection.
   @discardableResult
   func send(_ bytes: [UInt8]) -> Bool {
     var sent = 0
@@ -244,24 +255,24 @@ final class ServiceClient {
 
   func endInput() { shutdown(descriptor, CInt(SHUT_WR)) }
 
-  /// The next line, whatever it is; nil at the end.
+  /// Waits for the next line of any kind, and returns it; nil at the end of the connection. Fails after 20 seconds.
   func nextLine(at place: SourceLocation = #_sourceLocation) throws -> String? {
     try reader.next(within: 20, at: place)
   }
 
-  /// The next event. Fails when something else comes.
+  /// Waits for the next line, and returns it as an event. Fails if the connection ends or the line is no JSON object.
   func next() throws -> Line {
     guard let text = try nextLine() else { throw TestFailure("the connection has ended") }
     return try Line(text)
   }
 
-  /// The next line that is no event.
+  /// Skips events, and returns the next line that is no event.
   func answer() throws -> String {
     while let line = try nextLine() { if !line.contains("\"event\":") { return line } }
     throw TestFailure("the connection has ended")
   }
 
-  /// The message of the error that comes next.
+  /// Skips events, and returns the message of the error that comes next. Fails if another answer comes.
   func error() throws -> String {
     let answer = try answer()
     let prefix = "{\"v\":1,\"error\":\""
@@ -269,14 +280,14 @@ final class ServiceClient {
     return String(answer.dropFirst(prefix.count).dropLast(2))
   }
 
-  /// Everything until the end.
+  /// Returns all lines until the end of the connection.
   func rest() throws -> [String] {
     var lines: [String] = []
     while let line = try nextLine() { lines.append(line) }
     return lines
   }
 
-  /// Asks for an answer, and so waits until everything before it was understood.
+  /// Sends a ping and waits for its answer. By then the service has handled everything that was sent before.
   func ping() throws {
     send("{\"ping\":1}")
     let answer = try answer()
@@ -284,14 +295,16 @@ final class ServiceClient {
   }
 }
 
-/// A socket that a test listens on, as a service manager does.
+/// A Unix socket at which a test listens, as a service manager does.
 final class ListeningPath {
   let descriptor: CInt
   private let path: String
-  /// The datagram that was taken last.
+  /// The datagram that was received last.
   private var last: String?
 
-  /// - Parameter path: a leading `@` stands for an abstract name.
+  /// - Parameters:
+  ///   - path: The path of the socket. A leading `@` stands for an abstract name.
+  ///   - datagrams: Whether the socket receives datagrams. Otherwise it accepts streams.
   init(_ path: String, datagrams: Bool = false) throws {
     self.path = path
     let type = datagrams ? SOCK_DGRAM : SOCK_STREAM
@@ -304,7 +317,7 @@ final class ListeningPath {
 
   deinit { close(descriptor) }
 
-  /// The next datagram.
+  /// Waits for the next datagram, and returns its text.
   func next(within seconds: Double = 20) throws -> String {
     var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard unsafe poll(&waiting, 1, Deadline(seconds).milliseconds) > 0 else {
@@ -317,7 +330,7 @@ final class ListeningPath {
     return text
   }
 
-  /// Whether no datagram can be sent to it without waiting.
+  /// Whether the queue of the socket is full, so that a sender of a datagram would have to wait.
   var isFull: Bool {
     let sender = Glibc.socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(sender) }
@@ -325,7 +338,7 @@ final class ListeningPath {
     return unsafe UnixAddress.with(path) { unsafe sendto(sender, nil, 0, flags, $0, $1) } < 0 && errno == EAGAIN
   }
 
-  /// The next datagram that is no sign of life.
+  /// Skips the service's signs of life (`WATCHDOG=1`), and returns the next other datagram.
   func nextState() throws -> String {
     while true {
       let text = try next()

@@ -2,9 +2,11 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch serve` under a service manager, which the test plays: sockets that are handed over, readiness, watchdog.
+/// `netwatch serve` under a service manager, whose part the test plays: it passes sockets, and receives the readiness
+/// and the signs of life.
 @Suite struct ServiceManagerTests {
-  /// The process that the sockets are for is the one that becomes the service.
+  /// A command that becomes the service. LISTEN_PID names the process that the sockets are meant for, so the shell sets
+  /// it.
   private static let handOver = ["sh", "-c", "export LISTEN_PID=$$; exec \"$0\" serve", Programs.netwatch]
 
   @Test(arguments: [true, false])
@@ -32,7 +34,7 @@ import Testing
     service.signal(SIGTERM)
     #expect(try manager.next() == "STOPPING=1")
     #expect(try service.wait() == .exited(0))
-    // The socket is the manager's: it stays.
+    // The socket belongs to the manager, so the service leaves it there.
     #expect(try folder.names == (isAbstract ? ["s"] : ["notify", "s"]))
     // A client that connects now is served by the next service.
     let second = try ServiceClient(folder.file("s"))
@@ -83,7 +85,7 @@ import Testing
       [Programs.netwatch, "serve", "--socket", folder.file("s")], environment: environment)
     let client = try ServiceClient(folder.file("s"))
     #expect(try client.next().event == "initial")
-    // A watchdog that is fed would be a timer.
+    // If the service fed a watchdog, it would have a timer.
     try service.waitUntilIdle()
     service.signal(SIGTERM)
     #expect(try service.wait() == .exited(0))
@@ -112,7 +114,7 @@ import Testing
     #expect(try manager.nextState() == "READY=1")
     let client = try ServiceClient(folder.file("s"))
     _ = try client.next()
-    // Its queue is full after some dozens.
+    // The queue of the manager's socket is full after some dozens of messages.
     try eventually(manager.isFull) { $0 }
     for _ in 0..<2 { try client.ping() }
     service.signal(SIGTERM)

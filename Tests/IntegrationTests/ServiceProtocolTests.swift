@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What the service makes of clients that are wrong, wicked, slow, or many.
+/// How the service treats clients that are wrong, malicious, slow, or many.
 @Suite struct ServiceProtocolTests {
   private static func greeted(_ service: RunningService) throws -> ServiceClient {
     let client = try service.client()
@@ -81,7 +81,7 @@ import Testing
   @Test func `a line of a megabyte ends the connection`() throws {
     let service = try RunningService()
     let client = try Self.greeted(service)
-    // It hangs up while we are still talking.
+    // The service closes the connection while the client still sends.
     client.send([UInt8](repeating: UInt8(ascii: "x"), count: 1 << 20))
     #expect(try client.rest() == ["{\"v\":1,\"error\":\"a line has at most 4096 bytes\"}"])
     #expect(try service.inFlight() == 0)
@@ -107,7 +107,7 @@ import Testing
     #expect(try client.error() == "an id has at most 64 bytes")
     #expect(try client.nextLine() == nil)
     let other = try Self.greeted(service)
-    // Bytes, not characters.
+    // The limit counts bytes, not characters.
     other.send("{\"begin\":\"a\",\"label\":\"\(String(repeating: "é", count: 128))x\"}")
     #expect(try other.error() == "a label has at most 256 bytes")
     #expect(try other.nextLine() == nil)
@@ -118,7 +118,7 @@ import Testing
     let client = try Self.greeted(service)
     client.send("{\"events\":false}")
     for number in 0..<4_096 { client.send(Self.begin("\(number)")) }
-    // One that runs may begin again.
+    // An id that runs already may begin again.
     client.send(Self.begin("0"))
     try client.ping()
     #expect(try service.inFlight() == 4_096)
@@ -135,14 +135,14 @@ import Testing
     let service = try RunningService()
     let before = try service.process.residentMemory()
     let clients = try (0..<50).map { _ in try Self.greeted(service) }
-    // A newline alone is a line that is not understood, and its answer sixty times as long.
+    // A newline alone is a line that is not understood, and its answer is sixty times as long.
     let newlines = [UInt8](repeating: 10, count: 12_000)
     for client in clients { client.send(newlines) }
     for _ in 0..<20 { try Self.greeted(service).ping() }
     let growth = try service.process.residentMemory() - before
-    // 64 KiB for each, and some for the allocator.
+    // Each client may cost 64 KiB. The rest is for the allocator.
     #expect(growth < 50 * (64 << 10) + (8 << 20), "\(growth >> 10) KiB")
-    // Every answer comes in the end.
+    // Every answer arrives in the end.
     for client in clients.prefix(2) {
       for _ in newlines { #expect(try client.error() == "this is not a JSON object on one line") }
       try client.ping()
@@ -178,10 +178,10 @@ import Testing
       try worker.ping()
     }
     sleeper.send("{\"events\":false}")
-    // It reads when the service has understood that.
+    // The client reads only after the service has understood that line.
     repeat { worker.send("{\"stats\":1}") } while try !worker.answer().contains("\"subscribers\":0,")
     try sleeper.ping()
-    // The activation delay is over, and nothing else is to come.
+    // When the indicator is visible, the activation delay is over and nothing else is due.
     let watcher = try service.client()
     while try watcher.next().isVisible != true {}
     try service.process.waitUntilIdle()
@@ -190,7 +190,7 @@ import Testing
   @Test func `one that dies while a line is written to it is not counted on`() throws {
     let service = try RunningService()
     let watcher = try Self.greeted(service)
-    // The service looks at 64 at a time; the doomed one is the 65th.
+    // The service handles 64 clients at a time. The doomed client is the 65th.
     let clients = try (0..<64).map { _ in try Self.greeted(service) }
     let doomed = try Self.greeted(service)
     doomed.send(Self.begin("doomed"))
@@ -200,7 +200,7 @@ import Testing
     for client in clients { client.send(Self.begin("a")) }
     doomed.close()
     service.process.signal(SIGCONT)
-    // The indicator lights up a second later, and that line would come anyway: look at those before it.
+    // The indicator becomes visible a second later, and that line would come anyway. Only the lines before it count.
     var line = try watcher.next()
     var counts: [Int] = []
     while line.isVisible != true {
@@ -230,7 +230,8 @@ import Testing
         clients.append(client)
       }
     }
-    // The service had one more, which asked whether it is there; whether that has gone by then is open.
+    // When it was started, `RunningService` connected once to see whether the service answers. The service may or may
+    // not have closed that connection by now.
     #expect(1_023...1_024 ~= clients.count)
     #expect(refused == 2_000 - clients.count)
     try service.namespace.run("ip link set v1 down")
@@ -281,7 +282,7 @@ import Testing
     }
     #expect(clients.count > 20)
     for _ in 0..<100 { #expect(try service.client().error() == "the service has no descriptor left") }
-    // Nobody asks: it sleeps.
+    // The service sleeps while no client asks for anything.
     try service.process.waitUntilIdle()
     for client in clients { try client.ping() }
     try service.namespace.run("ip link set v1 down")

@@ -22,11 +22,11 @@ import Testing
     #expect(answers[0] == "{\"v\":1,\"error\":\"only root and the service's own user may begin requests here\"}")
     #expect(answers[1] == "{\"v\":1,\"error\":\"only root and the service's own user may end requests here\"}")
     #expect(answers[2] == answers[1])
-    // It learns how many there are, not what they are called.
+    // The stranger gets the number of requests, but not their labels.
     #expect(answers[3].contains(",\"requests\":1,\"labels\":[],"), "\(answers[3])")
     root.send("{\"stats\":1}")
     #expect(try root.answer().contains(",\"requests\":1,\"labels\":[{\"label\":\"secret\",\"requests\":1}],"))
-    // Its netwatch uses what the service says, for that is root's.
+    // The stranger's netwatch uses the answer of the service, because the service is root's.
     let status = try service.netwatch(as: 1_000, "--json")
     let line = try Line(#require(try status.nextLine()))
     #expect(line.summary == "wifi initial v0")
@@ -54,7 +54,7 @@ import Testing
     #expect(try root.next().inFlight == 1)
     let status = try service.netwatch(as: 1_000, "--json")
     #expect(try Line(#require(try status.nextLine())).inFlight == 1)
-    // It hears the kernel, and obeys root's signals.
+    // The service still receives the kernel's messages, and obeys root's signals.
     try service.namespace.run("ip link set v1 down")
     #expect(try root.next().status == "not-reachable")
     service.process.signal(SIGTERM)
@@ -117,7 +117,7 @@ import Testing
     let roots = try (0..<6).map { _ in try service.rootClient() }
     for root in roots { #expect(try root.next().event == "initial") }
     #expect(try service.rootClient().error() == "the service has 12 connections already")
-    // Who goes makes room for himself alone.
+    // A user who closes a connection makes room only for that user.
     roots[0].close()
     strangers.removeFirst()
     try eventually(isWelcome(service.client(of: 1_000))) { $0 }

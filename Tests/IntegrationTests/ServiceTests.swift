@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch serve` as its clients and its administrator have it.
+/// `netwatch serve` as its clients and its administrator see it.
 @Suite struct ServiceTests {
   // MARK: Clients
 
@@ -39,12 +39,12 @@ import Testing
       "netwatch_transitions_total 1", "netwatch_netlink_overruns_total 0",
     ] { #expect(served.output.contains(line), "\(line)") }
     let alone = try ChildProcess.run(command)
-    // Nobody counts them.
+    // Without a service, nobody counts TCP connections and UDP flows.
     #expect(alone.output.count { $0.hasPrefix("netwatch_in_flight_requests{") } == 1)
     #expect(alone.output.contains("netwatch_reachable 1"))
-    // The kernel counts the link's bytes; the rest only a service lives long enough to count.
+    // The kernel counts the bytes of the link. Only a service runs long enough to count the rest.
     #expect(!alone.output.contains { $0.contains("_total") && !$0.contains("_bytes_total") })
-    // Those of another network are not ours.
+    // A client in another network does not use the counters of this service.
     let elsewhere = try ChildProcess.run(
       service.namespace.command(["unshare", "--net", Programs.netwatch, "status", "--prometheus"]),
       environment: service.environment)
@@ -86,7 +86,7 @@ import Testing
     #expect(after["netwatch_transitions_total"] == 8)
     let seconds = try #require(after["netwatch_outage_seconds_total"])
     #expect(seconds >= 0.15)
-    // The one that runs still counts.
+    // An outage that has not ended also counts.
     let later = try #require(try metrics()["netwatch_outage_seconds_total"])
     #expect(later > seconds)
   }
@@ -113,7 +113,7 @@ import Testing
     let counts =
       #"{"v":1,"stats":{"transitions":2,"netlink_overruns":0,"subscribers":1,"requests":0,"labels":[],"outages":{"no_carrier":1},"outage_ms":"#
     #expect(answer.hasPrefix(counts), "\(answer)")
-    // Nothing of the change: the pong is next.
+    // This client gets no line about the change: the pong comes next.
     other.send("{\"ping\":1}")
     #expect(try other.nextLine() == "{\"v\":1,\"pong\":1}")
   }
@@ -129,7 +129,7 @@ import Testing
     line = try watcher.next()
     #expect("\(line.reason ?? "") \(line.state ?? "") \(line.inFlight ?? -1)" == "activation_delay active 1")
     #expect(line.isVisible == true)
-    // The same id again is no other request.
+    // A second `begin` with the same id is no other request.
     client.send("{\"begin\":\"a\"}")
     client.send("{\"end\":\"a\"}")
     line = try watcher.next()
@@ -220,7 +220,7 @@ import Testing
       second.error
         == "netwatch: another service (process \(service.process.pid)) has \(service.socket); use it, or name another with --socket"
     )
-    // The first one is none the worse for it.
+    // The first service still works.
     #expect(try service.client().next().summary == "wifi initial v0")
     #expect(try service.folder.names == ["s", "s.lock"])
   }
@@ -267,7 +267,7 @@ import Testing
     let stranger = try ChildProcess.run(user + [program, "connect", service.socket])
     #expect(stranger.output == ["{\"v\":1,\"error\":\"this socket belongs to another user\"}"])
     #expect(try service.client().next().summary == "wifi initial v0")
-    // It helps itself, and does not knock for ever.
+    // The follower reads netlink by itself, and does not try to connect for ever.
     let netwatch = try service.folder.install(Programs.netwatch)
     let follow = try Follow(
       ChildProcess(

@@ -3,14 +3,15 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Which service a client believes, and about what: one of its own user or of root, about its own network.
+/// Which service a client believes: one of its own user or of root. The client uses its path only if both have the same
+/// network.
 @Suite struct ServiceTrustTests {
-  /// A program run as another user, which only root can.
+  /// Returns the beginning of a command that runs as another user. Only root can do that.
   private static func user(_ id: Int) -> [String] {
     ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups", "--"]
   }
 
-  /// The numbers of a process's network namespace, as a line has them.
+  /// Returns the identity of a process's network namespace, in the form that a line has.
   private static func namespace(of process: pid_t) -> String {
     var status = stat()
     _ = unsafe stat("/proc/\(process)/ns/net", &status)
@@ -27,14 +28,14 @@ import Testing
     #expect(try client.next().text.contains(identity))
     try service.namespace.run("ip link set v1 down")
     #expect(try !client.next().text.contains("\"service\""))
-    // It asks for the events again: it is told all, at once.
+    // The client asks for the events again, and gets the whole first line at once.
     client.send("{\"events\":false}")
     try client.ping()
     client.send("{\"events\":true}")
     let again = try client.next()
     #expect(again.event == "initial")
     #expect(again.text.contains(identity))
-    // What netwatch prints comes from netwatch.
+    // The output of netwatch does not contain the key `service`.
     let follow = try service.follow()
     #expect(try !follow.next().text.contains("\"service\""))
   }
@@ -53,7 +54,8 @@ import Testing
         service.namespace.command(prefix + [Programs.netwatch, "--follow", "--json"]),
         environment: service.environment))
     #expect(try follow.next().status == "not-reachable")
-    // What happens in the service's network is nothing to it, what its clients do is.
+    // The follower does not report what happens in the service's network, but it reports the requests of the service's
+    // clients.
     let client = try service.client()
     _ = try client.next()
     try service.namespace.run("ip link set v1 down")
@@ -66,7 +68,7 @@ import Testing
     #expect(line.inFlight == 1)
   }
 
-  /// As toolbox and distrobox have it.
+  /// toolbox and distrobox run programs this way.
   @Test func `in a user namespace of its own, a client of the same network uses the service`() throws {
     let service = try RunningService()
     #expect(try Self.sequence(in: service, ["unshare", "--user", "--map-root-user"]) > 1)
@@ -94,7 +96,8 @@ import Testing
     withExtendedLifetime(service) {}
   }
 
-  /// Of the line of a status, when the service has published several: 1 if the status comes from netlink.
+  /// Returns the sequence number in the line of `netwatch status` after the service has published several lines. It is
+  /// 1 if the path comes from netlink.
   private static func sequence(in service: RunningService, _ prefix: [String]) throws -> Int {
     let client = try service.client()
     _ = try client.next()
@@ -107,7 +110,7 @@ import Testing
 
   // MARK: Services that a test makes up
 
-  /// A service that says to be reachable over `other0`.
+  /// A service that a test makes up. It claims to be reachable over `other0`.
   private struct Pretended {
     let process: ChildProcess
     let folder: TemporaryFolder
@@ -116,8 +119,9 @@ import Testing
     var environment: [String] { ["NETWATCH_SOCKET=\(folder.file("s"))"] }
 
     /// - Parameters:
-    ///   - namesNamespace: whether its line has the key `service`.
-    ///   - changes: made to the line.
+    ///   - user: The id of the user of the service. Default: that of the test.
+    ///   - namesNamespace: Whether the line of the service has the key `service`.
+    ///   - changes: The changes that are made to the line.
     init(user: Int? = nil, namesNamespace: Bool, _ changes: (String) -> String = { $0 }) throws {
       folder = try TemporaryFolder()
       namespace = try .online()
@@ -136,7 +140,7 @@ import Testing
       guard try process.nextLine() == "ready" else { throw TestFailure("no service: \(try process.errorText())") }
     }
 
-    /// The interface that a client shows.
+    /// Returns the interface that a client shows.
     func interface(_ prefix: [String] = []) throws -> String? {
       let result = try ChildProcess.run(namespace.command(prefix + [netwatch, "--json"]), environment: environment)
       return try Line(#require(result.output.first, "\(result.error)")).interface
@@ -148,7 +152,7 @@ import Testing
     #expect(try service.interface() == "other0")
     #expect(try service.interface(["unshare", "--net"]) == nil)
     #expect(try service.interface(["unshare", "--user", "--map-root-user", "--net"]) == nil)
-    // Nobody may look into a process of root's.
+    // Other users may not look into a process of root, nor may a process in another user namespace.
     guard geteuid() == 0 else { return }
     #expect(try service.interface(Self.user(1_000)) == "v0")
     #expect(try service.interface(["unshare", "--user", "--map-root-user"]) == "v0")
@@ -175,13 +179,13 @@ import Testing
     let ofRoot = try Pretended(namesNamespace: true)
     #expect(try ofRoot.interface() == "other0")
     #expect(try ofRoot.interface(Self.user(1_000)) == "other0")
-    // In its user namespace the client cannot tell root from anybody else.
+    // In its own user namespace, the client cannot distinguish root from other users.
     #expect(try ofRoot.interface(Self.user(1_000) + ["unshare", "--user", "--map-current-user"]) == "v0")
   }
 
   @Test func `a user without an id in his user namespace believes no service`() throws {
     guard geteuid() == 0 else { return }
-    // Both show as 65534 there.
+    // In that user namespace, both users appear as 65534.
     let service = try Pretended(user: 1_000, namesNamespace: true)
     #expect(try service.interface(Self.user(65_534) + ["unshare", "--user"]) == "v0")
     #expect(try service.interface(Self.user(1_000) + ["unshare", "--user"]) == "v0")
@@ -208,7 +212,7 @@ import Testing
   }
 }
 
-/// A client that runs as another user.
+/// A client of a service that runs as another user.
 private struct ServiceClientOfUser {
   private let process: ChildProcess
 

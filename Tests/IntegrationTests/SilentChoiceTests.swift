@@ -1,9 +1,9 @@
 import NetwatchTestSupport
 import Testing
 
-/// The kernel chooses another route, or a route ends, and no message about routes says so.
+/// Cases in which the kernel chooses another route, or a route ends, and no message about routes says so.
 @Suite struct SilentChoiceTests {
-  /// Two uplinks, eth1 and eth2, with far ends in other namespaces, which answer for 198.19.0.1.
+  /// Two uplinks, eth1 and eth2, whose far ends are in other namespaces. Both far ends have 198.19.0.1 and 2a02:ff::1.
   private final class Uplinks {
     let near: NetworkNamespace
     private let far: [NetworkNamespace]
@@ -26,7 +26,7 @@ import Testing
       }
     }
 
-    /// Cuts an uplink off, or back on.
+    /// Switches the far end of an uplink on or off.
     func set(_ number: Int, isUp: Bool) throws {
       try far[number - 1].run("ip link set p \(isUp ? "up" : "down")")
     }
@@ -38,8 +38,9 @@ import Testing
     return try Line(#require(result.output.first))
   }
 
-  /// Follows the path over eth2, because a router on eth1 has failed. The kernel cleans its table up now and then, one for all
-  /// namespaces, and forgets those that have failed.
+  /// Starts `netwatch --follow` while a router on eth1 has failed, so that the path leads over eth2. The kernel has one
+  /// neighbour table for all namespaces. Now and then it cleans the table up and forgets routers that have failed. Then
+  /// this method tries again.
   private static func followPast(_ router: String, in near: NetworkNamespace) throws -> Follow {
     while true {
       try near.run("ip neigh replace \(router) dev eth1 nud failed")
@@ -59,10 +60,11 @@ import Testing
     let first = try #require(try follow.next().interface)
     let other = first == "eth1" ? "eth2" : "eth1"
     try uplinks.set(first == "eth1" ? 1 : 2, isUp: false)
-    // The kernel moves on once it has looked for the router and found none. What it says before depends on what it has heard.
+    // The kernel takes the other route after it has looked for the router and found none. Its choice until then depends
+    // on what it has heard.
     let sender = try uplinks.near.keepSending(to: family == 4 ? "198.19.0.1" : "2a02:ff::1")
     while try follow.next().interface != other {}
-    // It tries the router that it has not found now and then.
+    // Now and then, the kernel tries the router that it has not found.
     try eventually(Self.fresh(uplinks.near).interface) { $0 == other }
     withExtendedLifetime(sender) {}
   }
@@ -99,7 +101,7 @@ import Testing
   @Test func `of two equal routes the first one is taken when its router is heard of`() throws {
     let uplinks = try Uplinks()
     let near = uplinks.near
-    // The kernel looks at the routes in their order, and takes the first one whose router it has just heard.
+    // The kernel looks at the routes in their order, and takes the first one whose router has answered just now.
     try near.run(
       "ip route add default via 10.1.0.1 dev eth1 metric 1024",
       "ip route append default via 10.2.0.1 dev eth2 metric 1024",

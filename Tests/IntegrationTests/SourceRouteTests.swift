@@ -1,10 +1,11 @@
 import NetwatchTestSupport
 import Testing
 
-/// Routes and rules that select by the source of a packet. The kernel looks up a way, takes a source from it, and looks up again
-/// with that source.
+/// Routes and rules that select by the source address of a packet. The kernel looks up a way, takes a source address
+/// from it, and looks up again with that address.
 @Suite struct SourceRouteTests {
-  /// Two links, eth0 and eth1, with 10.0.1.2 and 10.1.1.2, and a default route over eth0 that beats none over eth1.
+  /// Creates a namespace with two links, eth0 and eth1, which have 10.0.1.2 and 10.1.1.2. Only eth0 has a default
+  /// route.
   private static func twoLinks() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace()
     for number in 0...1 {

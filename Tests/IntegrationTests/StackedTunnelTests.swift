@@ -1,7 +1,7 @@
 import NetwatchTestSupport
 import Testing
 
-/// A tunnel beneath a bridge, and tunnels that take the traffic of one family alone.
+/// A tunnel beneath a bridge, and tunnels that take the traffic of one family only.
 @Suite struct StackedTunnelTests {
   private static func status(_ namespace: NetworkNamespace, _ options: String...) throws -> (
     ending: ChildProcess.Ending, output: [String], error: String
@@ -28,10 +28,10 @@ import Testing
     #expect(try Self.status(namespace, "--check").ending == .exited(1))
     try namespace.run("ip link set v1 up")
     #expect(try follow.summary() == "wifi route_up v0")
-    // With a card as another port, the bridge is no tunnel.
+    // A real network card as another port would mean that the bridge is no tunnel.
     try namespace.configure(
       "link add w0 type veth peer name w1", "link set w1 up", "link set w0 up", "link set w0 master br0")
-    // A veth as port leads to a container.
+    // A veth as another port leads to a container, so the bridge is still a tunnel.
     #expect(try follow.isQuiet(in: namespace))
   }
 
@@ -70,7 +70,7 @@ import Testing
     let status = try Self.status(namespace, "--format", "text")
     #expect(status.output.contains { $0.contains("only IPv6 goes through the VPN tun0") }, "\(status.output)")
     #expect(try Self.status(namespace, "--check", "--for", "not-vpn").ending == .exited(1))
-    // Now IPv4 too.
+    // Now the tunnel takes IPv4 as well.
     try namespace.run("ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1")
     line = try follow.next()
     #expect(line.reason == "vpn_up")
@@ -92,7 +92,7 @@ import Testing
     #expect(line.summary == "wifi initial v0")
     #expect(line.ipv4?["interface"] as? String == "v0")
     #expect(line.ipv6?["interface"] as? String == "w0")
-    // Half of the traffic may go over the modem.
+    // The traffic of one family goes over the modem.
     #expect(line.isExpensive == true)
   }
 }

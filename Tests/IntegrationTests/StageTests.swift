@@ -5,7 +5,7 @@ import Testing
 
 extension Line {
   private var stages: [String: Any] { object["stages"] as? [String: Any] ?? [:] }
-  /// The first stage that fails.
+  /// The first stage that fails; nil if none does.
   var failing: String? { stages["failing"] as? String }
   func evidence(_ stage: String) -> String? { (stages[stage] as? [String: Any])?["evidence"] as? String }
   func address(_ stage: String) -> String? { (stages[stage] as? [String: Any])?["address"] as? String }
@@ -13,7 +13,8 @@ extension Line {
 }
 
 extension Follow {
-  /// The next line where this stage is the first that fails; nil: where none does.
+  /// Returns the next line in which this stage is the first that fails; if `stage` is nil, the next line in which none
+  /// fails.
   @discardableResult
   fileprivate func next(failing stage: String?, where holds: (Line) -> Bool = { _ in true }) throws -> Line {
     let deadline = Deadline(60)
@@ -37,7 +38,7 @@ extension NetworkNamespace {
   }
 }
 
-/// `--stages`: where the way to the internet fails.
+/// `--stages`: at which stage the way to the internet fails.
 @Suite struct StageTests {
   private static let rounds =
     ProcessInfo.processInfo.environment["NETWATCH_STAGE_ROUNDS"].flatMap { Int($0) } ?? 3
@@ -108,7 +109,7 @@ extension NetworkNamespace {
     #expect(try follow.next().evidence("gateway") == "neighbour_unresolved")
     try networks.near.send(to: target)
     try networks.far.run("ip addr del \(router)/\(length) dev v1")
-    // Somebody has to send something, or the kernel asks nobody.
+    // The kernel asks for a neighbour only when something is sent.
     let sender = try networks.near.keepSending(to: target)
     defer { sender.signal(SIGKILL) }
     let dead = try follow.next()
@@ -122,7 +123,7 @@ extension NetworkNamespace {
   @Test func `an entry that somebody deletes is no alarm, and an idle one wakes nobody and sends nothing`() throws {
     let networks = try TwoNetworks()
     try networks.near.hurryNeighbours(on: "v0")
-    // No packets of the kernel's own.
+    // Without IPv6, the kernel sends no packets of its own.
     try networks.near.run("echo 1 > /proc/sys/net/ipv6/conf/v0/disable_ipv6")
     let names = try NameServer(in: networks.far, at: "10.0.0.2")
     let follow = try names.follow("--stages", in: networks.near)
@@ -151,7 +152,8 @@ extension NetworkNamespace {
     try follow.next(failing: "gateway")
     try networks.far.run("ip addr add 10.0.0.2/24 dev v1")
     try follow.next(failing: nil)
-    // One that is never checked proves itself by refusing.
+    // The kernel never checks a permanent entry. A router with such an entry shows that it is alive by refusing the
+    // nudge.
     try networks.near.run(
       "ip neigh replace 10.0.0.2 dev v0 nud permanent lladdr $(ip neigh show 10.0.0.2 | grep -o 'lladdr [^ ]*' | cut -d' ' -f2)"
     )
@@ -166,7 +168,7 @@ extension NetworkNamespace {
   @Test func `name servers that come after the path are found`() throws {
     let networks = try TwoNetworks()
     let names = try NameServer(in: networks.far, at: "fd00::2")
-    // From a network that has no route.
+    // No route leads to the network of this name server.
     try names.write("nameserver 2001:db8:5::53\n", to: "resolv.conf")
     let follow = try names.follow("--stages", in: networks.near)
     let first = try follow.next()
@@ -250,7 +252,7 @@ extension NetworkNamespace {
     let names = try NameServer(in: networks.far, at: "10.0.0.2", "probe.example,10.0.0.2")
     let server = try AnswerServer(in: networks.far)
     let url = "http://probe.example/probe"
-    /// Both commands at the same time: they wait for the same things.
+    /// Runs both commands at the same time, because they wait for the same answers, and returns their lines.
     func run() throws -> [[String]] {
       let children = try [["status", "--stages", "--format", "text"], ["explain"]].map { arguments in
         try ChildProcess(

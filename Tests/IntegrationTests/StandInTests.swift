@@ -1,8 +1,9 @@
 import Testing
 
-/// The addresses that stand for the internet: which one is asked where, and sources that are on no link.
+/// The probe addresses, which stand for the internet: for which one the kernel is asked, and source addresses that are
+/// on no link.
 @Suite struct StandInTests {
-  /// A network that holds a documentation address, as laboratories and virtual machines have it.
+  /// A network that contains a documentation address, as laboratories and virtual machines do.
   struct Laboratory: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let addresses: [String]
@@ -59,7 +60,7 @@ import Testing
     try namespace.run("ip addr add fd00::1/64 dev v0 nodad", "ip route add default via fd00::2 dev v0")
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")
-    // Another address decides now, and that is no news.
+    // Another probe address decides now, which is not reported.
     try namespace.run("ip route add unreachable 192.0.2.0/24", "ip route add unreachable 2001:db8::/32")
     #expect(try follow.isQuiet(in: namespace))
     let line = try Line(
@@ -102,7 +103,7 @@ import Testing
     }
   }
 
-  /// Rules that the kernel applies to a connection, and not to the question which route there is.
+  /// The kernel applies these rules to a connection, but not to a question for a route.
   @Test(arguments: ["ipproto udp sport 1024-65534 unreachable", "uidrange 0-0 lookup main"])
   func `a rule that another way of asking would meet changes nothing`(_ rule: String) throws {
     let namespace = try NetworkNamespace.online()
@@ -114,7 +115,8 @@ import Testing
       #expect(try follow.next().ipv4?["gateway"] as? String == "10.0.0.3")
       try namespace.run("ip route add default via 10.0.0.2")
       #expect(try follow.next().ipv4?["gateway"] as? String == "10.0.0.2")
-      // The first removal is before the rule, the second one may know it, and the third one does.
+      // The first removal comes before the rule. netwatch may know the rule at the second removal, and knows it at the
+      // third one.
       try namespace.run("ip rule add \(rule)")
     }
   }
@@ -173,7 +175,7 @@ import Testing
     let line = try follow.next()
     #expect(line.summary == "wifi initial v0")
     #expect(line.ipv4?["address"] as? String == "10.77.0.5")
-    // Without the prefix nobody here has the source, though the route still names it.
+    // Without the prefix, the source is no address of this machine, although the route still names it.
     try namespace.run("ip route del local 10.77.0.0/24 dev lo", "ip -4 addr add 10.3.0.1/24 dev v0")
     #expect(try follow.summary() == "not-reachable no_address -")
     try namespace.run("ip route add local 10.77.0.0/24 dev lo", "ip -4 addr del 10.3.0.1/24 dev v0")

@@ -3,7 +3,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The files that netwatch keeps: in folders of others, behind links of others, and without room.
+/// The files that netwatch writes: in folders of other users, behind symbolic links of other users, and without room.
 @Suite struct StateFileTests {
   private static let stranger: uid_t = 4_242
 
@@ -33,7 +33,7 @@ import Testing
 
   // MARK: Other owners
 
-  /// As `sudo` without -H leaves the environment.
+  /// `sudo` without `-H` leaves the environment like this.
   @Test(arguments: ["", ".local", ".local/state", ".local/state/netwatch"])
   func `root creates nothing in the home of another user, and follows no link there`(link: String) throws {
     guard NetworkNamespace.isRoot else { return }
@@ -56,7 +56,7 @@ import Testing
       try follow.process.nextErrorLine()
         == "netwatch: the log is not written, because '\(folder.file("home"))' belongs to another user; run netwatch as that "
         + "user, or set XDG_STATE_HOME to a folder of your own (sudo -H sets HOME)")
-    // The lines go on.
+    // netwatch continues to print lines.
     try namespace.run("ip link set v1 down")
     _ = try follow.next()
     follow.process.signal(SIGTERM)
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  /// Every folder of a user has these rights under the umask 002. Root's have not.
+  /// With the umask 002, every folder of a user has these permissions. Folders of root do not.
   @Test func `a folder that a group may write to is a user's own, and not root's`() throws {
     guard NetworkNamespace.isRoot else { return }
     let namespace = try NetworkNamespace.online()
@@ -153,7 +153,7 @@ import Testing
 
   // MARK: The salt
 
-  /// In a machine without an ID.
+  /// Runs `netwatch status --network-id` on a machine that has no ID (/etc/machine-id).
   private func status(
     _ namespace: NetworkNamespace, _ environment: [String]
   ) throws -> (ending: ChildProcess.Ending, output: [String], error: String) {
@@ -202,7 +202,9 @@ import Testing
 
   // MARK: The largest size of a file
 
-  /// - Parameter bytes: The limit, which the program may raise.
+  /// Returns a command that runs another one with a limit on the size of the files that it writes.
+  ///
+  /// - Parameter bytes: The limit in bytes, which the program may raise.
   private static func limited(_ bytes: Int, _ command: [String]) -> [String] {
     ["prlimit", "--fsize=\(bytes):unlimited"] + command
   }
@@ -214,7 +216,7 @@ import Testing
     #expect(made.ending == .exited(0))
     try folder.makeFolder("pages")
     try folder.write("old", to: "pages/it.html")
-    // What the log needs to be read is there already.
+    // The files that SQLite needs to read the log exist already.
     for path in ["pages/it.html", "pages/new.html"] {
       let result = try ChildProcess.run(
         Self.limited(
@@ -290,7 +292,7 @@ import Testing
     #expect(
       result.error.hasPrefix("netwatch: no room is left for it: a file may not become larger here (see ulimit -f)"),
       "\(result.error)")
-    // What can be continued is kept, and nothing else.
+    // Only the files with which the download can be resumed are kept.
     #expect(try server.home.names.allSatisfy { ["it.netwatch-part", "it.netwatch-part.json"].contains($0) })
     #expect(try !server.home.names.contains("it"))
     let complete = try ChildProcess.run(server.command(get))

@@ -3,9 +3,10 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Strangers' names: no command writes a character of them that could control a terminal, in any format.
+/// Names that strangers choose. No command writes a character of them that could control a terminal, in any format.
 @Suite struct StrangeNameTests {
-  /// Names of links of at most 15 bytes: controls of C0 and C1, DEL, a control of direction, a separator of lines, markup.
+  /// Names of links, each at most 15 bytes long. They contain control characters of C0 and C1, DEL, a character that
+  /// changes the direction of text, a line separator, and markup.
   private static let names = ["v\u{1b}[2J\u{7}", "v\u{9b}31m\u{7f}", "v\u{202e}a\u{2028}", "v\"$(x)'`<b>&"]
 
   private static let bars = [
@@ -13,7 +14,7 @@ import Testing
     "screen",
   ]
 
-  /// Each with an exit status of 0 in a network that is reachable.
+  /// Commands that exit with status 0 if the network is reachable.
   private static let commands: [[String]] =
     [
       ["status"], ["status", "--json"], ["status", "--interfaces", "-v"], ["status", "--interfaces", "--json"],
@@ -53,7 +54,7 @@ import Testing
     #expect(shown > 5)
   }
 
-  /// What a stranger has put into a file is shown as the rest.
+  /// Text that a stranger has written into a recording is shown without control characters, as all other text is.
   @Test func `a recording of somebody else steers nothing`() throws {
     let folder = try TemporaryFolder()
     let lines = try String(contentsOf: RecordReplayTests.cablePulled, encoding: .utf8)

@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// The machine's service, in a network and a /run of its own.
+/// The service of the machine, with a network namespace and a /run of its own.
 final class SystemService {
   static let path = "/run/netwatch/netwatch.sock"
 
@@ -13,8 +13,9 @@ final class SystemService {
   private let netwatch: String
 
   /// - Parameters:
-  ///   - environment: added to the service's own.
-  ///   - wrapper: a command that runs the service, such as `nice`.
+  ///   - arguments: The arguments that follow `serve`.
+  ///   - environment: Variables that are added to the environment of the service.
+  ///   - wrapper: A command that runs the service, such as `nice`.
   init(_ arguments: String..., environment: [String] = [], wrapper: [String] = []) throws {
     folder = try TemporaryFolder()
     namespace = try .online()
@@ -27,19 +28,19 @@ final class SystemService {
     _ = try rootClient().next()
   }
 
-  /// The path of the socket for root, from outside.
+  /// The path by which root reaches the socket from outside the mount namespace of the service.
   var rootPath: String { "/proc/\(process.pid)/root\(Self.path)" }
 
   func rootClient() throws -> ServiceClient { try ServiceClient(rootPath) }
 
-  /// Runs a program as another user where the socket is.
+  /// Starts a program as another user, in the namespaces of the service.
   func run(as user: Int, _ arguments: [String]) throws -> ChildProcess {
     try ChildProcess(
       ["nsenter", "--target", "\(process.pid)", "--mount", "--net", "setpriv", "--reuid=\(user)", "--regid=\(user)"]
         + ["--clear-groups", "--"] + arguments, environment: ["NETWATCH_SOCKET="])
   }
 
-  /// A client of another user, which passes on what it is told.
+  /// Starts a client that runs as another user. The client passes its standard input on to the service.
   func client(of user: Int) throws -> ChildProcess { try run(as: user, [sandbox, "connect", Self.path]) }
 
   func netwatch(as user: Int, _ arguments: String...) throws -> ChildProcess {

@@ -1,6 +1,6 @@
 import Testing
 
-/// Several things to be reachable in one program.
+/// Several targets in one program.
 @Suite struct TargetTests {
   private static func namespace() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.online()
@@ -16,7 +16,7 @@ import Testing
     let probe = try ChildProcess(namespace.command([Programs.probe, "targets", "203.0.113.7", "198.51.100.7"]))
     #expect(try probe.nextLine() == "203.0.113.7 wifi v0")
     #expect(try probe.nextLine() == "198.51.100.7 wifi w0")
-    // One for events, one for questions.
+    // One socket receives events, and one is for questions.
     #expect(try probe.nextLine() == "threads 1 netlink sockets 2")
     try namespace.run("ip link set w1 down")
     #expect(try probe.nextLine() == "198.51.100.7 not-reachable -")
@@ -35,7 +35,7 @@ import Testing
     for _ in 0..<3 { _ = try probe.nextLine() }
     probe.write("\n")
     #expect(try probe.nextLine() == "stopped")
-    // A route of this target alone.
+    // This route is only for the target that is left.
     try namespace.run("ip route add 198.51.100.7/32 via 10.0.0.2")
     #expect(try probe.nextLine() == "198.51.100.7 wifi v0")
     try namespace.run("ip route del 198.51.100.7/32")

@@ -1,20 +1,21 @@
-/// What a terminal shows of the bytes that programs write: as much of a VT100 as netwatch and a shell use. ASCII only.
+/// The picture that a terminal shows when programs write to it. It knows the part of a VT100 that netwatch and a shell
+/// use, and only ASCII.
 struct TerminalPicture {
   private(set) var rows: Int
   private(set) var columns: Int
-  /// Whether the screen of a program that fills it is shown, and not that of the shell.
+  /// Whether the alternate screen is shown, which a full-screen program uses, and not that of the shell.
   private(set) var isAlternate = false
   private(set) var showsCursor = true
-  /// How often the screen has scrolled, so that its first line was lost.
+  /// The number of lines by which the screen has scrolled. Each time, its first line was lost.
   private(set) var scrolls = 0
   private var cells: [[UInt8]]
-  /// The screen that is not shown.
+  /// The cells of the shell's screen while the alternate screen is shown.
   private var others: [[UInt8]]
   private var row = 0
   private var column = 0
-  /// Where the cursor was on the screen of the shell.
+  /// The position of the cursor on the shell's screen while the alternate screen is shown.
   private var former = (row: 0, column: 0)
-  /// The beginning of an escape sequence.
+  /// The beginning of an escape sequence whose end has not come yet.
   private var sequence: [UInt8] = []
 
   private static let space = UInt8(ascii: " ")
@@ -29,7 +30,7 @@ struct TerminalPicture {
     .init(repeating: .init(repeating: space, count: columns), count: rows)
   }
 
-  /// The lines without the spaces at their ends.
+  /// The lines of the screen without the spaces at their ends.
   var lines: [String] {
     cells.map { line in
       let end = line.lastIndex { $0 != Self.space } ?? -1
@@ -37,10 +38,10 @@ struct TerminalPicture {
     }
   }
 
-  /// All lines in one.
+  /// The lines of the screen, joined by newlines.
   var text: String { lines.joined(separator: "\n") }
 
-  /// Forgets what it has shown; a program that draws on it draws anew.
+  /// Changes the size and clears both screens. A program that draws on the terminal has to draw again.
   mutating func resize(rows: Int, columns: Int) {
     (self.rows, self.columns) = (rows, columns)
     (cells, others) = (Self.empty(rows, columns), Self.empty(rows, columns))
@@ -52,7 +53,7 @@ struct TerminalPicture {
   private mutating func show(_ byte: UInt8) {
     if !sequence.isEmpty || byte == 0x1b {
       sequence.append(byte)
-      // ESC [ … letter; what else begins with ESC is one character more.
+      // A sequence that begins with `ESC [` ends with a letter. Any other sequence has one character after ESC.
       if sequence.count == 2, byte != UInt8(ascii: "[") { sequence = [] }
       if sequence.count > 2, 0x40...0x7e ~= byte { obey() }
       return
@@ -62,7 +63,7 @@ struct TerminalPicture {
     case UInt8(ascii: "\n"): feed()
     case 0x08: column = max(min(column, columns - 1) - 1, 0)
     case 0x20...0x7e:
-      // The cursor stays on the last column until there is another character.
+      // The cursor stays on the last column until another character comes.
       if column == columns {
         column = 0
         feed()

@@ -4,9 +4,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What a person sees.
+/// The output of netwatch on a terminal.
 @Suite struct TerminalTests {
-  /// Runs a command on a terminal of its own, by script(1), and gives back what it shows.
+  /// Runs a command on a terminal that script(1) makes, and returns the lines that the terminal shows.
   private func onTerminal(
     _ namespace: NetworkNamespace, columns: Int, _ command: String, environment: [String] = ["TERM=xterm", "NO_COLOR="]
   ) throws -> [String] {
@@ -46,7 +46,7 @@ import Testing
         let wide = line.unicodeScalars.filter { 0x3000...0x9fff ~= $0.value }.count
         #expect(line.count + wide <= columns, "\(line)")
       }
-      // Broken anywhere, whole again when joined.
+      // A long address may be broken at any place, but it is complete when the lines are joined.
       let text = lines.joined().replacing(" ", with: "")
       #expect(text.contains("2001:db8:1234:5678:9abc:def0:1234:5678") || columns >= 62 && command.hasPrefix("-f"))
     }
@@ -87,7 +87,7 @@ import Testing
     #expect(try status.output[row("w0") + 1] == "      its other end is missing")
     #expect(try status.output[row("w1")].hasSuffix("virtual  switched off"))
     #expect(try status.output[row("x0")].hasSuffix("virtual  port of br0"))
-    // Loopback is nobody's way out, and nobody asked for what a module of the kernel has made.
+    // Loopback leads nowhere, and no person has asked for links that a module of the kernel creates.
     let hidden = ["lo", "ifb0", "ifb1"]
     for name in hidden { #expect(!status.output.contains { $0.contains(" \(name) ") }) }
     let all = try ChildProcess.run(namespace.command([Programs.netwatch, "--interfaces", "--format", "text"]))
@@ -190,7 +190,7 @@ import Testing
     let child = try ChildProcess(
       [Programs.netwatch, "-f", "--format", "text"],
       environment: ["NETWATCH_SOCKET=\(folder.file("s"))", "LC_ALL=C.UTF-8"])
-    // The service may be trusted, but the bytes of a name come from the air.
+    // The service is trusted, but the name of the network comes from strangers by radio.
     let name = "\u{1b}]0;x\u{7}a\r\n\u{9b}2J\u{202e}網"
     let hex = name.utf8.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     let line = #"""

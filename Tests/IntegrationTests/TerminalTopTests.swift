@@ -2,7 +2,7 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch top` on a terminal: what a person sees, and what is left behind.
+/// `netwatch top` on a terminal: what a person sees, and the state of the terminal afterwards.
 @Suite struct TerminalTopTests {
   private static func top(
     _ namespace: NetworkNamespace, _ options: String..., rows: Int = 24, columns: Int = 80, type: String = "xterm"
@@ -11,7 +11,7 @@ import Testing
       namespace.command([Programs.netwatch, "top"] + options), rows: rows, columns: columns, type: type)
   }
 
-  /// A shell that controls jobs.
+  /// Starts an interactive shell, which controls jobs, on a terminal.
   private static func shell(_ namespace: NetworkNamespace) throws -> PseudoTerminal {
     let terminal = try PseudoTerminal(
       namespace.command(["bash", "--norc", "--noprofile", "-i"]), rows: 30, columns: 200)
@@ -19,7 +19,7 @@ import Testing
     return terminal
   }
 
-  /// Whether the table is drawn, and the terminal set for it.
+  /// Returns whether the table is drawn on the alternate screen and the cursor is hidden.
   private static func isDrawn(_ picture: TerminalPicture) -> Bool {
     picture.isAlternate && !picture.showsCursor && picture.lines[0].hasPrefix("PROGRAM")
       && picture.lines.contains { $0.hasPrefix("other") } && picture.lines.contains { $0.hasPrefix("q quit") }
@@ -63,7 +63,8 @@ import Testing
     for (key, words) in [
       ("r", "r received*"), ("s", "s sent*"), ("c", "c connections*"), ("n", "n name*"), ("a", "a all*"),
     ] {
-      // Shift and an arrow in one terminal, Alt and a letter, Ctrl-D.
+      // These are Shift and an arrow as one terminal sends it, Alt and a letter, a letter without a meaning, Ctrl-D,
+      // and an arrow.
       for other in ["\u{1b}[a", "\u{1b}q", "x", "\u{4}", "\u{1b}[B"] { terminal.type(other) }
       terminal.type(key)
       let picture = try terminal.wait { $0.text.contains(words) }
@@ -75,7 +76,7 @@ import Testing
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.top(namespace)
     try terminal.wait { Self.isDrawn($0) && $0.lines[0].hasSuffix("CONN  UID") && $0.lines[3].contains("n name") }
-    // As wide as its columns, to the last character.
+    // The table uses the whole width, up to the last column.
     terminal.resize(rows: 24, columns: 20)
     try terminal.wait { $0.lines[0] == "PROGRAM       RX b/s" && $0.lines[3] == "q quit  sort: a all~" }
     terminal.resize(rows: 3, columns: 40)
@@ -106,7 +107,7 @@ import Testing
       terminal.type("fg\n")
       try terminal.wait(until: Self.isDrawn)
     }
-    // A key is still one.
+    // Keys still work.
     terminal.type("n")
     try terminal.wait { $0.text.contains("n name*") }
     terminal.type("q")
@@ -146,7 +147,7 @@ import Testing
   @Test func `a limit on its time ends it, although that puts it into the background`() throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.shell(namespace)
-    // A shell without jobs, so that timeout(1) makes a group of its own.
+    // The inner shell does not control jobs, so timeout(1) creates a process group of its own.
     terminal.type("bash -c 'timeout 0.5 \(Programs.netwatch) top; echo status $?'\n")
     try terminal.wait { $0.lines.contains("status 124") }
     #expect(Self.isGivenBack(terminal.picture))
@@ -155,7 +156,7 @@ import Testing
   @Test(arguments: ["", "trap '' TSTP INT HUP; "])
   func `Ctrl-Z does nothing if nobody could continue it, or if it is to be ignored`(_ preparation: String) throws {
     let namespace = try NetworkNamespace.online()
-    // Without a shell, and in one that has told its programs to ignore Ctrl-Z and Ctrl-C.
+    // The first case has no shell. In the second one, the shell has told its programs to ignore Ctrl-Z and Ctrl-C.
     let terminal = preparation.isEmpty ? try Self.top(namespace) : try Self.shell(namespace)
     if !preparation.isEmpty { terminal.type("(\(preparation)exec \(Programs.netwatch) top)\n") }
     try terminal.wait(until: Self.isDrawn)
@@ -174,7 +175,7 @@ import Testing
     let pid = terminal.child.pid
     terminal.child.signal(SIGSTOP)
     try terminal.wait(untilHolds: { (try? String(contentsOf: pid).contains("T (stopped)")) == true })
-    // A shell sets the terminal as it needs it, and the table is gone from what a person sees.
+    // A shell changes the settings of the terminal to its own, and the table is no longer on the screen.
     terminal.set(before)
     terminal.resize(rows: 20, columns: 70)
     #expect(!terminal.isRaw)
@@ -193,7 +194,7 @@ import Testing
     let terminal = try Self.shell(namespace)
     terminal.type("\(Programs.netwatch) top \(input)\n")
     try terminal.wait(until: Self.isDrawn)
-    // What is typed would be shown amid the table.
+    // If the terminal were not raw, it would echo typed text into the table.
     #expect(terminal.isRaw)
     terminal.type("\u{3}")
     try terminal.wait(until: Self.isGivenBack)
@@ -221,7 +222,7 @@ import Testing
 }
 
 extension String {
-  /// What the kernel says of a process.
+  /// Reads /proc/PID/status of a process.
   fileprivate init(contentsOf process: pid_t) throws {
     self = try ChildProcess.run(["cat", "/proc/\(process)/status"]).output.joined(separator: "\n")
   }

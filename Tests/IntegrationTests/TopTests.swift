@@ -3,9 +3,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// `netwatch top`, against transfers whose payload is known.
+/// `netwatch top`, compared with transfers whose payload is known.
 @Suite struct TopTests {
-  /// A line of JSON.
+  /// A line of `netwatch top --json`.
   private struct TopLine {
     let object: [String: Any]
 
@@ -14,7 +14,8 @@ import Testing
       object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
     }
 
-    /// Received and sent bytes of what has this name; of programs without one, if it is nil.
+    /// Returns the received and the sent bytes of the program with this name; if `name` is nil, of programs without a
+    /// name.
     func bytes(_ name: String?) -> [Int]? {
       let programs = object["programs"] as? [[String: Any]]
       return programs?.first { $0["name"] as? String == name }.map(Self.bytes)
@@ -28,7 +29,7 @@ import Testing
     }
   }
 
-  /// The first line for which something holds.
+  /// Returns the next line that fulfils a condition. Fails after 30 seconds.
   private static func line(of top: ChildProcess, _ isWanted: (TopLine) -> Bool) throws -> TopLine {
     let deadline = Deadline(30)
     while let text = try top.nextLine() {
@@ -55,7 +56,7 @@ import Testing
     let expected = [1_000_000 + sizes[0], sizes[1]]
     let after = try Self.line(of: top) { $0.bytes("curl") == expected }
     #expect(after.shortLived == [0, 0])
-    // Headers of a thousand packets or so.
+    // These are the headers of about a thousand packets.
     #expect(after.other.map { $0[0] > 1_000 && $0[0] < 200_000 } == true, "\(after.object)")
     withExtendedLifetime(server) {}
   }
@@ -94,10 +95,10 @@ import Testing
       """#)
     _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 100_000 }
     client.write("\n")
-    // A connection stays with the name that its program had.
+    // A connection keeps the name that its program had when it was opened.
     let new = "new\u{1b}[2J\u{fffd}"
     _ = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 100_000 && $0.bytes("old")?[0] ?? 0 > 200_000 }
-    // Also what it carries when it has been looked at under the new one.
+    // This also applies to bytes that the connection carries after netwatch has seen the new name.
     client.write("\n")
     _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 300_000 }
     let before = try TopLine(try #require(try top.nextLine()))
@@ -116,7 +117,7 @@ import Testing
     let folder = try TemporaryFolder()
     try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'")
     let server = try networks.nginx(folder, bytesPerSecond: 300_000)
-    // As in a container that has the network of its host.
+    // A container that uses the network of its host also has a /proc of its own.
     let top = try networks.start(
       "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", Programs.netwatch, "top", "--json")
     _ = try Self.line(of: top) { _ in true }

@@ -7,7 +7,7 @@ extension Line {
   var traffic: LineTraffic? { (object["traffic"] as? [String: Any]).map { LineTraffic($0) } }
 }
 
-/// The figures of a line.
+/// The `traffic` figures of a JSON line.
 struct LineTraffic: Equatable {
   let interface: String?
   let receivedRate: Int?
@@ -24,7 +24,7 @@ struct LineTraffic: Equatable {
   }
 }
 
-/// `netwatch --follow --traffic`, against the counters of the other end.
+/// `netwatch --follow --traffic`, compared with the counters of the other end.
 @Suite struct TrafficTests {
   @Test func `readers with intervals of their own count what the other end sends`() throws {
     let networks = try TwoNetworks()
@@ -58,7 +58,7 @@ struct LineTraffic: Equatable {
       }
       #expect(abs(bits / 8 / Double(sent) - 1) < 0.02)
       #expect(time > 2)
-      // All of them wake the machine together, at multiples of their intervals.
+      // All readers take samples at multiples of their intervals, so that they wake the machine together.
       try eventually(Self.nextTick(of: reader)) { tick in
         let multiple = (tick.upperBound / interval).rounded(.down) * interval
         return tick.upperBound - tick.lowerBound < interval / 10 && multiple >= tick.lowerBound - 0.001
@@ -67,7 +67,7 @@ struct LineTraffic: Equatable {
     withExtendedLifetime((server, near)) {}
   }
 
-  /// The seconds on the monotonic clock between which the next sample is due.
+  /// Returns the range of the time at which the next sample is due, in seconds on the monotonic clock.
   private static func nextTick(of reader: Follow) -> ClosedRange<Double> {
     let before = Double(Line.monotonicNow) / 1e9
     let time = reader.process.timeToNextTimer ?? 0
@@ -75,14 +75,15 @@ struct LineTraffic: Equatable {
     return before + time...after + time
   }
 
-  /// Whether there is no more than a line in each interval since they were asked for. A busy machine may write them later.
+  /// Returns whether at most one line has come in each interval since the lines were asked for. On a busy machine,
+  /// lines may come later.
   private static func areOncePerInterval(_ seconds: Double, since start: Int, _ lines: some Collection<Line>) -> Bool {
     lines.enumerated().allSatisfy { number, line in
       Double((line.monotonicNanoseconds ?? 0) - start) / 1e9 >= Double(number) * seconds
     }
   }
 
-  /// The bytes that a link has sent.
+  /// Returns the number of bytes that a link has sent.
   private static func counters(of link: String, in network: NetworkNamespace) throws -> Int {
     let answer = try ChildProcess.run(network.command(["ip", "-s", "-j", "link", "show", link]))
     let links = try JSONSerialization.jsonObject(with: Data(answer.output.joined().utf8)) as? [[String: Any]]
@@ -108,16 +109,16 @@ struct LineTraffic: Equatable {
       #expect(lines.allSatisfy { $0.traffic?.interface == "v0" && $0.traffic?.receivedRate != nil })
       #expect(Self.areOncePerInterval(interval, since: asked, lines), "\(lines)")
     }
-    // The same samples at the same moment.
+    // Both clients get the same sample at the same moment.
     #expect(try clients[1].0.next().text == clients[2].0.next().text)
     clients[0].0.send("{\"traffic\":false}")
     let asked = Line.monotonicNow
     let reader = try service.follow("--traffic", "--traffic-interval", "0.2")
     #expect(try reader.next().event == "initial")
     for _ in 0..<4 { #expect(try reader.next().traffic?.interface == "v0") }
-    // Its own sampler and the service tick together, and only one of them is heard.
+    // The service and the follower's own sampler tick at the same time, and only one of them is used.
     #expect(Self.areOncePerInterval(0.2, since: asked, reader.lines.dropFirst()), "\(reader.lines)")
-    // The service goes: the reader goes on by itself.
+    // The service is killed, and the follower continues by itself.
     try service.kill()
     for _ in 0..<4 {
       let line = try reader.next()
@@ -140,7 +141,7 @@ struct LineTraffic: Equatable {
   @Test func `another link has no rate at first, and no peak`() throws {
     let namespace = try NetworkNamespace.online()
     try namespace.addSecondUplink()
-    // So that the second link's counter is far from the first one's.
+    // The counter of the second link is now far from that of the first one.
     try namespace.send(20, bytes: 1_400, to: "10.1.0.77", over: "w0")
     let follow = try namespace.follow("--no-service", "--traffic", "--traffic-interval", "0.1")
     #expect(try follow.next().traffic == nil)
@@ -156,13 +157,13 @@ struct LineTraffic: Equatable {
     #expect(line.sequence == 2)
     let rates = try (0..<3).map { _ in try #require(try follow.next().traffic) }
     #expect(rates.map(\.interface) == ["w0", "w0", "w0"])
-    // Nothing but a neighbour's question goes over it.
+    // Only the kernel's questions for a neighbour go over this link.
     #expect(rates.allSatisfy { $0.sentRate ?? 0 < 100_000 })
     try namespace.run("ip link set w0 down")
     line = try follow.next()
     while line.event == "traffic" { line = try follow.next() }
     #expect(line.status == "not-reachable")
-    // No link, no lines: nothing wakes it, and the next one is of the path.
+    // Without a link there are no figures: nothing wakes netwatch, and the next line is one of the path.
     try follow.process.waitUntilIdle()
     try namespace.run("ip link set w0 up")
     try namespace.waitUntilRunning("w0")
@@ -177,7 +178,7 @@ struct LineTraffic: Equatable {
     let made = unsafe pipe2(&ends, CInt(O_CLOEXEC) | flags)
     try #require(made == 0)
     let reader = LineReader(ends[0])
-    // F_SETPIPE_SZ: as small as there are.
+    // F_SETPIPE_SZ (1031) makes the pipe as small as the kernel permits.
     try #require(fcntl(ends[0], 1031, 4096) == 4096)
     let namespace = try NetworkNamespace.online()
     let child = try ChildProcess(
@@ -185,20 +186,22 @@ struct LineTraffic: Equatable {
       standardOutput: .descriptor(ends[1]))
     close(ends[1])
     var lines = [try Line(#require(try reader.next(within: 20)))]
-    // Lines of figures are longer: at most one more has a place, and netwatch waits soon.
+    // Lines with figures are longer than the first line. At most one more fits into the pipe, and netwatch soon has to
+    // wait.
     func bytesInPipe() -> Int {
       var count: CInt = 0
       _ = unsafe ioctl(ends[0], UInt(FIONREAD), &count)
       return Int(count)
     }
     try eventually(bytesInPipe()) { $0 >= 4096 - 2 * lines[0].text.utf8.count }
-    // Several samples are missed.
+    // netwatch misses several samples in this time.
     let full = Line.monotonicNow
     try eventually(Line.monotonicNow - full) { $0 > 300_000_000 }
     try namespace.run("ip link set v1 down")
     while lines.last?.status == "wifi" { lines.append(try Line(#require(try reader.next(within: 20)))) }
     #expect(lines.last?.summary == "not-reachable no_carrier -")
-    // Three were missed at least. On a busy machine two may be written in one interval, of which the first one is late.
+    // At least three samples were missed. On a busy machine, two lines may be written in one interval, the first of
+    // them late.
     let intervals = lines.dropLast().filter { $0.event == "traffic" }.map {
       ($0.monotonicNanoseconds ?? 0) / 100_000_000
     }
@@ -253,7 +256,7 @@ struct LineTraffic: Equatable {
   @Test func `metrics count the bytes of the link, whatever it is called`() throws {
     let namespace = try NetworkNamespace.online()
     let metrics = [Programs.netwatch, "status", "--prometheus", "--no-service"]
-    // More than what IPv6 sends by itself.
+    // The datagrams are more than IPv6 sends by itself.
     try namespace.send(50, bytes: 1_000, to: "10.0.0.2", over: "v0")
     try namespace.run(
       "ip link set v0 down", #"ip link set v0 name 'a"b\'"#,

@@ -2,7 +2,7 @@ import Testing
 
 /// Tunnels that name their other end, or the link that carries them, each on the real kernel.
 @Suite struct TunnelEndTests {
-  /// A VXLAN that takes everything; only a route to its other end leads out.
+  /// Creates a namespace with a VXLAN that has the default route. Only a route to the other end of the VXLAN leads out.
   static func vxlan(_ options: String = "", remote: String = "198.51.100.7") throws -> NetworkNamespace {
     let namespace = try NetworkNamespace.withPair()
     try namespace.run(
@@ -37,7 +37,8 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip route replace 198.51.100.7 via 10.1.0.2")
     #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
-    // With a link named, the kernel has a better route than the best.
+    // For a packet that has to leave by v0, the kernel uses the less specific route over v0 in place of the one over
+    // w0.
     try namespace.run("ip route add 198.51.100.0/24 via 10.0.0.2")
     #expect(try follow.summary() == "wifi route_up v0")
     #expect(try follow.isQuiet(in: namespace))
@@ -60,7 +61,7 @@ import Testing
 
   @Test func `more other ends than the socket's filter has room for`() throws {
     let namespace = try NetworkNamespace.withPair()
-    // As kernels before 6.8 have it for all namespaces.
+    // Kernels before 6.8 have this value for all namespaces together.
     try namespace.run(
       "[ ! -e /proc/sys/net/core/optmem_max ] || echo 20480 > /proc/sys/net/core/optmem_max",
       "ip addr add 10.0.0.1/24 dev v0",
@@ -68,7 +69,7 @@ import Testing
       "for i in $(seq 20); do ip link add vx$i type vxlan id $i remote 2001:db8:9::$i dstport 4789; done",
       "ip link set vx20 up", "ip addr add 10.8.0.2/24 dev vx20", "ip route add default via 10.8.0.1",
       "ip route add 2001:db8:9::20 via 2001:db8:1::2")
-    // What else happens would be a reason to look too.
+    // The end of this check would also make netwatch ask for the path again.
     try namespace.waitUntilAddressesAreChecked()
     let follow = try namespace.follow()
     #expect(try follow.summary() == "wifi initial v0")

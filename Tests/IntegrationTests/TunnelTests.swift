@@ -2,9 +2,9 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What lies beneath tunnels, in the layouts that people have, each on the real kernel.
+/// The links beneath tunnels, in the layouts that people have, each on the real kernel.
 @Suite struct TunnelTests {
-  /// wg-quick's, with a tun in the place of the wireguard.
+  /// Adds the routes and rules of wg-quick, with a tun device in place of a wireguard device.
   static func wgQuick(_ namespace: NetworkNamespace, tunnel: String = "tun0") throws {
     try namespace.run(
       "ip route add default dev \(tunnel) table 51820", "ip rule add not fwmark 51820 table 51820",
@@ -25,12 +25,12 @@ import Testing
     #expect(line.vpn?["interface"] as? String == "tun0")
     #expect(line.ipv4?["address"] as? String == "10.8.0.2")
     #expect(line.medium == "virtual")
-    // The cable beneath is pulled, while the tunnel is none the worse for it.
+    // The link beneath loses its carrier. The tunnel itself stays up.
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
     try namespace.run("ip link set v1 up")
     #expect(try follow.summary() == "wifi route_up v0")
-    // The kernel drops the route without a word.
+    // The kernel removes the route without a notification.
     try namespace.run("ip link set v0 down")
     #expect(try follow.summary() == "wifi interface_changed w0")
     try namespace.run("ip link set v0 up")
@@ -61,7 +61,7 @@ import Testing
     #expect(line.ipv4 == nil)
     #expect(line.ipv6?["address"] as? String == "fd00:8::2")
     #expect(line.vpn?["interface"] as? String == "tun0")
-    // The kernel tells of it before it does it, and of the other family than the one that is asked for.
+    // The kernel announces the change before it makes it, and the change is in another family than that of the target.
     for _ in 0..<5 {
       try namespace.run("ip route del default")
       #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
@@ -86,7 +86,7 @@ import Testing
     #expect(line.summary == "wifi vpn_up v0")
     #expect(line.vpn?["interface"] as? String == "tailscale0")
     try namespace.run("ip route del default via 10.0.0.2")
-    // For rules, other than for routes, the kernel's word for "unreachable" is that there is no route.
+    // A rule that says "unreachable", unlike such a route, gives the error of a missing route (ENETUNREACH).
     #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
     withExtendedLifetime(tunnel) {}
   }
@@ -98,7 +98,7 @@ import Testing
     let tunnel = try namespace.addTunnel("tun0")
     try namespace.run("ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1")
     let line = try follow.next()
-    // The tunnel is named apart; the link beneath carries the traffic.
+    // The line names the tunnel under `vpn`, and as its interface the link beneath, which carries the traffic.
     #expect(line.summary == "wifi vpn_up v0")
     #expect(line.vpn?["interface"] as? String == "tun0")
     #expect(line.vpn?["kind"] as? String == "tun")
@@ -106,11 +106,11 @@ import Testing
     #expect(try follow.summary() == "wifi vpn_down v0")
     try namespace.run("ip route add 128.0.0.0/1 via 10.8.0.1")
     #expect(try follow.summary() == "wifi vpn_up v0")
-    // Another uplink is better.
+    // The route over another uplink now has the better metric.
     try namespace.addSecondUplink()
     try namespace.run("ip route del default via 10.0.0.2", "ip route add default via 10.0.0.2 metric 700")
     #expect(try follow.summary() == "wifi interface_changed w0")
-    // The kernel goes on to no other route because a link is dead.
+    // The kernel does not choose another route because a link is dead.
     try namespace.run("ip link set w1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
     try namespace.run("ip route del default via 10.1.0.2 metric 600")
@@ -136,7 +136,7 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    // A reader that starts only now gets the same.
+    // A follower that starts only now reports the same.
     let second = try namespace.follow()
     #expect(try second.summary() == "not-reachable no_carrier -")
     try namespace.run("ip link set v1 up")
@@ -177,7 +177,7 @@ import Testing
     let line = try follow.next()
     #expect(line.summary == "wifi initial v0")
     #expect(line.vpn?["interface"] as? String == "tun1")
-    // The inner one is gone, and nothing carries the outer one but what the rules say then.
+    // tun0 is gone. By the rules, the packets of tun1 then leave over v0.
     tunnels[0].closeInput()
     #expect(try tunnels[0].wait() == .exited(0))
     try namespace.run("ip link set v1 down")

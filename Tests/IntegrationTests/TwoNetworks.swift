@@ -3,7 +3,8 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Two networks with a cable between them: programs run in `near`, servers in `far`, which has 10.0.0.2 and fd00::2.
+/// Two network namespaces that a veth pair connects. Programs run in `near`, which has 10.0.0.1 and fd00::1. Servers
+/// run in `far`, which has 10.0.0.2 and fd00::2.
 final class TwoNetworks {
   let near: NetworkNamespace
   let far: NetworkNamespace
@@ -19,10 +20,10 @@ final class TwoNetworks {
     try near.waitUntilRunning("v0")
   }
 
-  /// A program in `near`.
+  /// Starts a program in `near`.
   func start(_ arguments: String...) throws -> ChildProcess { try ChildProcess(near.command(arguments)) }
 
-  /// Clients of the slow server that stay, once they are all connected.
+  /// Starts clients of the slow server that stay connected, and waits until all of them are connected.
   func clients(_ count: Int, of path: String, host: String = "10.0.0.2") throws -> ChildProcess {
     let process = try start(Programs.probe, "clients", host, "\(count)", path)
     guard try process.nextLine() == "ready" else { throw TestFailure("no clients: \(try process.errorText())") }
@@ -31,7 +32,8 @@ final class TwoNetworks {
 
   func slowServer() throws -> SlowServer { try SlowServer(in: far) }
 
-  /// nginx at port 8080, which sends `name` with so many bytes a second.
+  /// Starts nginx at port 8080 of `far`. It serves the files of a folder, each response with at most this many bytes a
+  /// second.
   func nginx(_ folder: TemporaryFolder, bytesPerSecond: Int) throws -> ChildProcess {
     let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
       .map { "\($0)_temp_path \(folder.file($0));" }.joined()
@@ -50,7 +52,7 @@ final class TwoNetworks {
   }
 }
 
-/// The probe's, in `far`.
+/// The `slow-server` of NetwatchProbe, which answers at port 80 of a network namespace.
 final class SlowServer {
   private let process: ChildProcess
 
@@ -59,10 +61,13 @@ final class SlowServer {
     guard try process.nextLine() == "ready" else { throw TestFailure("no server: \(try process.errorText())") }
   }
 
-  /// Answers all that ask for `/wait/go` or `/drip/go` at this moment.
+  /// Has the server answer all requests for `/wait/go` and `/drip/go` that wait at this moment.
   func answer() { process.write("go\n") }
 
-  /// When it was asked next, or answered: nanoseconds on the monotonic clock.
+  /// Waits for the next line of the server that begins with a word, and returns the time in that line.
+  ///
+  /// - Parameter what: The word: `asked`, `answered`, or `pong`, which has no time.
+  /// - Returns: The time in nanoseconds on the monotonic clock; 0 if the line has none.
   func next(_ what: String) throws -> Int {
     while let line = try process.nextLine() {
       let words = line.split(separator: " ")

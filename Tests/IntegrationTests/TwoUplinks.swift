@@ -3,8 +3,8 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Two cables between two networks: programs run in `near`, whose uplinks are v0 (10.0.0.1, preferred) and w0 (10.1.0.1);
-/// servers run in `far`, where 10.9.0.9 is reached over both.
+/// Two network namespaces that two veth pairs connect. Programs run in `near`, whose uplinks are v0 (10.0.0.1,
+/// preferred) and w0 (10.1.0.1). Servers run in `far`, whose address 10.9.0.9 is reached over both.
 final class TwoUplinks {
   let near: NetworkNamespace
   let far: NetworkNamespace
@@ -28,9 +28,14 @@ final class TwoUplinks {
     try serve()
   }
 
-  /// nginx at port 8080, and by HTTP/2 at 8443: the client's address, the server's at /once, where it hangs up,
-  /// files that are sent slowly, and the slow server; at port
-  /// 3128 a proxy. Each request is a line of the log.
+  /// Starts nginx in `far`: at port 8080, by TLS and HTTP/2 at port 8443, and as a proxy at port 3128. The log has a
+  /// line for each request that does not go through the proxy.
+  ///
+  /// - `/`: the address of the client.
+  /// - `/once`: the address of the server, which then closes the connection.
+  /// - `/slow/FILE`: a file, 500 KiB a second; a request with `Range` is answered at full speed.
+  /// - `/wait/…`: the response of the slow server at 10.9.0.9.
+  /// - Everything else: the files of `folder`.
   private func serve() throws {
     let certificate = try ChildProcess.run([
       "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "9",
@@ -54,34 +59,37 @@ final class TwoUplinks {
         """)
   }
 
-  /// Answers after a while, at port 80.
+  /// Starts a slow server at port 80 of a network namespace. Default: `far`.
   func slowServer(in network: NetworkNamespace? = nil) throws -> SlowServer { try SlowServer(in: network ?? far) }
 
   func write(_ name: String, bytes count: Int) throws {
     try far.run("head -c \(count) /dev/urandom >'\(folder.file(name))'")
   }
 
-  /// The lines of the server's log.
+  /// The lines of nginx's log, one for each request.
   var log: [String] { server?.log ?? [] }
 
-  /// An app in `near` whose session knows the path.
+  /// Starts an app in `near` whose HTTP session uses the network path.
   ///
-  /// - Parameter sandbox: What the app may not do, as `TestSandbox` names it.
+  /// - Parameters:
+  ///   - grace: The session's `pathLossGrace`, in seconds. Default: 3.
+  ///   - sandbox: The name of what `TestSandbox` forbids the app. Default: the app may do everything.
+  ///   - environment: Variables that are added to the environment of the app.
   func app(grace: Double = 3, sandbox: String? = nil, environment: [String] = []) throws -> PathApp {
     let before = sandbox.map { [Programs.sandbox, $0] } ?? []
     return try PathApp(near.command(before + PathApp.command(grace)), environment)
   }
 
-  /// Starts an app that asks a name server of the test's.
+  /// Starts an app that asks the name server of a test. Its `pathLossGrace` is 0.
   func app(asking names: NameServer, environment: [String] = []) throws -> PathApp {
     try PathApp(names.command(PathApp.command(0)), environment)
   }
 }
 
-/// An app that makes the requests that it is told.
+/// An app that makes HTTP requests when a test asks for them.
 final class PathApp {
   struct End {
-    /// A status and the first line of a body, or the kind of a failure.
+    /// The status and the first line of the body, or the kind of the failure.
     let outcome: String
     let milliseconds: Int
   }
@@ -98,7 +106,7 @@ final class PathApp {
 
   func begin(_ name: String, _ request: String) { process.write("\(name) \(request)\n") }
 
-  /// Waits until a request has ended.
+  /// Waits until the request with this name has ended, and returns how it ended.
   func end(of name: String) throws -> End {
     while true {
       if let end = ends.removeValue(forKey: name) { return end }
@@ -110,12 +118,12 @@ final class PathApp {
     }
   }
 
-  /// Makes a request, and waits for its end.
+  /// Makes a request, and waits until it has ended.
   func request(_ request: String) throws -> End {
     begin("request", request)
     return try end(of: "request")
   }
 
-  /// Whether a request has not ended, as far as is known.
+  /// Whether the app has not yet reported the end of a request, and has written no line that is still unread.
   func isRunning(_ name: String) -> Bool { ends[name] == nil && !process.hasLine }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-/// Links that look as if they could carry a tunnel and do not, and links that are to be treated as if they were not there.
+/// Links that look as if they could carry a tunnel but do not, and links that the user wants to be ignored.
 @Suite struct UnderlayLossTests {
   private static let openVPN = ["ip route add 0.0.0.0/1 via 10.8.0.1", "ip route add 128.0.0.0/1 via 10.8.0.1"]
   private static let wgQuick = [
@@ -9,7 +9,7 @@ import Testing
   ]
   static let layouts = [openVPN, wgQuick]
 
-  /// A bridge with the end of a container on it.
+  /// Commands that create a bridge with the link of a container as its port.
   private static let containers = [
     "ip link add docker0 type bridge", "ip addr add 172.17.0.1/16 dev docker0", "ip link set docker0 up",
     "ip link add veth1 type veth peer name c1", "ip link set veth1 master docker0", "ip link set veth1 up",
@@ -41,7 +41,7 @@ import Testing
     #expect(try follow.summary() == "wifi initial v0")
     try namespace.run("ip link set v1 down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    // The network manager clears up; now no default route is left beside the tunnel.
+    // The network manager removes the address, so no default route is left beside the tunnel.
     try namespace.run("ip addr flush dev v0")
     #expect(try follow.isQuiet(in: namespace))
     withExtendedLifetime(tunnel) {}
@@ -96,7 +96,7 @@ import Testing
       "ip link add ifb0 type ifb", "ip link set ifb0 up", "ip addr add 10.9.0.1/24 dev ifb0",
       "ip route add default dev ifb0 metric 98")
     #expect(try follow.summary() == "not-reachable route_unreachable -")
-    // The VPN comes up above it.
+    // The VPN comes up with a better metric than the kill switch.
     let tunnel = try namespace.addTunnel("tun0")
     try namespace.run("ip route add default dev tun0 metric 50")
     let line = try follow.next()
@@ -142,7 +142,7 @@ import Testing
     #expect(try namespace.follow().summary() == "wifi initial v0")
     let follow = try namespace.follow("--ignore", "v0")
     #expect(try follow.summary() == "not-reachable vpn_without_underlay -")
-    // Another link makes up for it, as it would if v0 were gone.
+    // Another link replaces v0, as it would if v0 were gone.
     try namespace.addSecondUplink()
     #expect(try follow.summary() == "wifi route_up w0")
     // A list of links that routes may use does not limit the links beneath a tunnel.

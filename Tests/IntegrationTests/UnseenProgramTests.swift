@@ -9,7 +9,7 @@ import Testing
     "netwatch: the TCP connections of a?b, ssh count: a user namespace or /proc hides which connections are theirs; name "
     + "a port or an address with --activity-ignore instead"
 
-  /// What `--follow` says on stderr.
+  /// Returns what `netwatch --follow` prints on standard error.
   private static func complaint(
     _ prefix: [String], _ options: [String] = options, program: String = Programs.netwatch
   ) throws -> String {
@@ -23,21 +23,21 @@ import Testing
 
   @Test func `a warning is printed in a user namespace`() throws {
     #expect(try Self.complaint(["unshare", "--user", "--map-root-user"]) == Self.warning)
-    // Programs beside it in the same namespace are not all that use the network.
+    // netwatch sees the programs in its own user namespace, but these are not all that use the network.
     let shell = ["unshare", "--user", "--map-root-user", "sh", "-c", "\"$@\"; exit", "sh"]
     #expect(try Self.complaint(shell) == Self.warning)
     #expect(try Self.complaint(shell, ["--activity", "tcp", "--activity-ignore", "22"]) == "")
   }
 
   @Test func `no warning is printed if all programs of the network are visible`() throws {
-    // Without privilege, the tests' network lies in a user namespace, and they see what is in it.
+    // Without root, the network namespace of a test belongs to a user namespace, and all programs in it are visible.
     #expect(try Self.complaint([]) == "")
     #expect(
       try Self.complaint(
         ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", "\"$@\"; exit", "sh"]) == "")
   }
 
-  /// As systemd has it with ProtectProc=invisible.
+  /// systemd mounts /proc like this for `ProtectProc=invisible` and `ProtectProc=noaccess`.
   @Test(arguments: [("invisible", 61_184), ("noaccess", 61_185)])
   func `a warning is printed if proc hides other processes`(hiding: String, user: Int) throws {
     guard geteuid() == 0 else { return }

@@ -3,7 +3,8 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// SIGUSR1, SIGUSR2 and the real-time signals, which bars send to their modules: they end nothing, and are nothing to children.
+/// SIGUSR1, SIGUSR2 and the real-time signals, which bars send to their modules. These signals do not end netwatch, and
+/// do not change the signal actions of its children.
 @Suite struct UserSignalTests {
   private static let realTime = CInt(__libc_current_sigrtmin())...CInt(__libc_current_sigrtmax())
   private static let signals = [SIGUSR1, SIGUSR2] + Array(realTime)
@@ -58,7 +59,7 @@ import Testing
 
   // MARK: Children
 
-  /// The sets of ignored and caught signals that a program has right after it was started.
+  /// A shell command that prints the sets of ignored, caught and blocked signals with which it was started.
   private static let sets = "grep -E '^Sig(Ign|Cgt|Blk)' /proc/self/status >&2"
 
   @Test(arguments: ["", "trap '' USR1 RTMIN PIPE XFSZ; "])
@@ -83,7 +84,7 @@ import Testing
 }
 
 extension ChildProcess {
-  /// Waits until the process catches every one of the signals: before, one would end it like any program that starts.
+  /// Waits until the process catches each of these signals. Until then, a signal would end the process.
   fileprivate func waitUntilCaught(_ signals: [CInt], at place: SourceLocation = #_sourceLocation) throws {
     func caught() throws -> String {
       let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)

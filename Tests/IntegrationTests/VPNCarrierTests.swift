@@ -1,9 +1,10 @@
 import NetwatchTestSupport
 import Testing
 
-/// Which of two links carries a VPN: a laptop that connects over WiFi and is docked later, with the routes of real VPN clients.
+/// Which of two links carries a VPN. A laptop connects over WiFi and is docked later. The routes are those of real VPN
+/// clients.
 @Suite struct VPNCarrierTests {
-  /// What a client writes: the route to its server, 10.9.0.2, and the way into tun0.
+  /// The routes that a VPN client writes: one to its server, 10.9.0.2, and those into tun0.
   struct Client: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let routes: [String]
@@ -38,7 +39,7 @@ import Testing
       ], replacesDefault: true),
   ]
 
-  /// wlan0, and its far end.
+  /// Creates a namespace with wlan0, its far end, an address and a default route.
   private static func laptop() throws -> NetworkNamespace {
     let namespace = try NetworkNamespace()
     try namespace.configure(
@@ -71,12 +72,12 @@ import Testing
     #expect(first.summary == "wifi initial wlan0")
     #expect(first.tunnel == "tun0 known")
     try Self.dock(namespace)
-    // The VPN goes on over WiFi.
+    // The VPN still uses WiFi.
     #expect(try follow.isQuiet(in: namespace))
     let fresh = try Line(#require(Self.status(namespace, "--json").output.first))
     #expect(fresh.interface == "wlan0")
     #expect(fresh.tunnel == "tun0 known")
-    // The cable carries nothing.
+    // The cable carries no traffic.
     try namespace.run("ip link set switch down")
     #expect(try follow.isQuiet(in: namespace))
     try namespace.run("ip link set switch up", "ip link set access down")
@@ -87,7 +88,7 @@ import Testing
     withExtendedLifetime(tunnel) {}
   }
 
-  /// As with `persist-tun`: the client keeps the tunnel, and its packets lead into the tunnel itself.
+  /// With `persist-tun`, the client keeps the tunnel, and its own packets then lead into the tunnel itself.
   @Test(arguments: [false, true])
   func `a VPN whose route to the server went with its link is not carried until the client writes it again`(
     isDocked: Bool
@@ -102,7 +103,7 @@ import Testing
     #expect(try follow.summary() == "wifi initial wlan0")
     try namespace.run("ip link set access down")
     #expect(try follow.summary() == "not-reachable no_carrier -")
-    // So do link managers, and the kernel removes the routes over the link.
+    // Link managers remove the address, and the kernel then removes the routes over the link.
     try namespace.run("ip addr flush dev wlan0")
     #expect(try follow.isQuiet(in: namespace))
     try namespace.run(

@@ -3,7 +3,8 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// nginx in a network of its own: http at 127.0.0.1, and https where it has a certificate. What is got from it lands in `home`.
+/// nginx in a network namespace of its own. It serves HTTP at 127.0.0.1, and HTTPS if it has a certificate. Downloads
+/// from it are written to `home`.
 final class WebServer {
   let network: NetworkNamespace
   let folder: TemporaryFolder
@@ -11,8 +12,8 @@ final class WebServer {
   private let nginx: Nginx
 
   /// - Parameters:
-  ///   - server: more of nginx's `server` block.
-  ///   - certificate: the files of a certificate and of its key.
+  ///   - server: Further lines of the `server` block in nginx's configuration.
+  ///   - certificate: The files of a certificate and of its key. With them, nginx also serves HTTPS at port 443.
   init(_ server: String = "", certificate: (file: String, key: String)? = nil) throws {
     network = try NetworkNamespace()
     (folder, home) = (try TemporaryFolder(), try TemporaryFolder())
@@ -34,22 +35,23 @@ final class WebServer {
         """)
   }
 
-  /// The options of a server that sends one and a half megabytes at once and then next to nothing: a download stays in its middle
-  /// until the test ends it. What goes on where it was comes at once.
+  /// Options for nginx that hold a download in its middle until the test ends it. nginx sends one and a half megabytes
+  /// at once, and then 1 KiB a second. A request with `Range`, which resumes a download, is answered at full speed.
   static let holding = "limit_rate_after 1500k; limit_rate 1k; if ($http_range) { set $limit_rate 0; }"
 
   func start() throws { try nginx.start() }
 
-  /// At once, in the middle of whatever it is doing.
+  /// Kills nginx with SIGKILL, so that it ends in the middle of its responses.
   func kill() throws { try nginx.kill() }
 
-  /// Loses its connections: a download with `--retry` goes on where it was, and ends.
+  /// Kills nginx and starts it again, so that all its connections are lost. A download with `--retry` then resumes, and
+  /// completes.
   func restart() throws {
     try kill()
     try start()
   }
 
-  /// Puts so many bytes, which differ in every place, where the server finds them.
+  /// Writes a file of this many random bytes to the folder that nginx serves.
   func serve(_ name: String, bytes count: Int) throws {
     try network.run("head -c \(count) /dev/urandom >'\(folder.file("files/\(name)"))'")
   }
@@ -58,12 +60,12 @@ final class WebServer {
     try text.write(toFile: folder.file("files/\(name)"), atomically: true, encoding: .utf8)
   }
 
-  /// What it has answered, one line a request: method, path, status, user agent and X-Field.
+  /// The requests that nginx has answered, one line for each: method, path, status, user agent and X-Field.
   var answers: [String] { nginx.log }
 
   // MARK: netwatch get
 
-  /// A program in `home`, on this network.
+  /// Returns a command that runs a program in this network namespace, with `home` as its working directory.
   func command(_ arguments: [String]) -> [String] { network.command(["env", "-C", home.path] + arguments) }
 
   func begin(_ arguments: String..., environment: [String] = []) throws -> ChildProcess {
@@ -78,7 +80,13 @@ final class WebServer {
     try ChildProcess.run(command([Programs.netwatch, "get"] + arguments), environment: environment)
   }
 
-  /// The same on a terminal of its own, by script(1): all that it shows.
+  /// Runs `netwatch get` on a terminal that script(1) makes, and returns everything that the terminal shows.
+  ///
+  /// - Parameters:
+  ///   - arguments: The arguments, as a part of a shell command.
+  ///   - columns: The width of the terminal.
+  ///   - terminal: The value of `TERM`. Default: `xterm`.
+  ///   - before: Shell commands to run before netwatch.
   func show(
     _ arguments: String, columns: Int, terminal: String = "xterm", before: String = ""
   ) throws -> String {
@@ -88,19 +96,19 @@ final class WebServer {
     return child.output.joined(separator: "\n")
   }
 
-  /// Whether a file that was got is what was served.
+  /// Returns whether a file in `home` has the same content as a file that nginx serves.
   func isSame(_ name: String, as served: String) -> Bool {
     FileManager.default.contentsEqual(atPath: home.file(name), andPath: folder.file("files/\(served)"))
   }
 
-  /// Waits until the file `name` has this many bytes.
+  /// Waits until a file in `home` has at least this many bytes.
   func wait(for name: String, bytes: Int, at place: SourceLocation = #_sourceLocation) throws {
     try eventually(home.size(of: name), at: place) { $0 >= bytes }
   }
 }
 
 extension TemporaryFolder {
-  /// The bytes of a file; 0 if there is none.
+  /// Returns the size of a file in bytes, or 0 if there is no such file.
   func size(of name: String) -> Int {
     var status = stat()
     return unsafe stat(file(name), &status) == 0 ? Int(status.st_size) : 0

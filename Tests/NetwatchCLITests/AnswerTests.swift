@@ -7,9 +7,10 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What `netwatch` alone says on a terminal, in the situations that people have most often. The texts are in the folder Golden.
+/// What `netwatch` without options prints on a terminal in the most frequent situations. The expected texts are in the
+/// folder Golden.
 ///
-/// With `NETWATCH_UPDATE_GOLDEN=1` the texts are written instead. Read them before they are committed.
+/// `NETWATCH_UPDATE_GOLDEN=1` writes the texts instead of comparing them. Read them before you commit them.
 @Suite struct AnswerTests {
   private static let isUpdating = ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil
   private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Golden")

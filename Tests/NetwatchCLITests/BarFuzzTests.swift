@@ -5,9 +5,9 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// Whatever a network or a link is called: the bar shows that, and obeys none of it.
+/// Whatever the name of a network or a link is: the bar shows the name and obeys no part of it.
 @Suite struct BarFuzzTests {
-  /// What has run commands or changed colours in one bar or another.
+  /// Names that have run commands or changed colours in one bar or another.
   static let attacks = [
     "%{A1:touch pwned:}x%{A}", "%%{A1:touch pwned:}x%%{A}", "%%%{F#f00}", "x%", "%{", "{A:x:}", "%", "{",
     "${exec touch pwned}", "$$${exec id}", "$nodename", "\\${exec id}", "a#b", "\\#", "\\", "#", "##", "###[x",
@@ -20,7 +20,7 @@ import Testing
     "日本語🛜",
   ]
 
-  /// Bytes of any kind, or of those that some bar minds.
+  /// Returns a random name: any bytes, or bytes that have a meaning in some bar.
   private static func name(_ random: inout SplitMix, upTo length: Int) -> [UInt8] {
     let minded = Array("%%%{{}}##[]$$<>&&\"'\\\\/:;()=AF01a \u{e9}\u{202e}".utf8)
     switch Int.random(in: 0..<4, using: &random) {
@@ -38,9 +38,9 @@ import Testing
 
   private struct Case: Sendable, CustomStringConvertible {
     let format: String
-    /// Takes records, and says what the bar shows.
+    /// Writes records for the bar, and returns what the bar shows.
     let show: @Sendable (EventRecord, BarLook) throws -> BarReading
-    /// What there may be beside text.
+    /// The tags that a line may have beside its text.
     let tags: Set<String>
 
     var description: String { format }
@@ -75,7 +75,7 @@ import Testing
       show: { record, look in
         let line = try BarLines.line(.i3blocks, record, look)
         let block = try BarGrammar.i3blocks(line)
-        // Version 1.5 decodes it as JSON.
+        // i3blocks 1.5 reads the line as JSON.
         guard Set(block.keys) == ["full_text", "short_text", "color", "markup"],
           try BarGrammar.object(line) as? [String: String] == block
         else { throw BarGrammar.Fault("\(block)") }
@@ -106,7 +106,7 @@ import Testing
     Case(format: "plain", show: { BarGrammar.plain(try BarLines.line(.plain, $0, $1)) }, tags: []),
   ]
 
-  /// Templates with values one behind the other, and behind what might begin a tag; and the text around the values.
+  /// Templates whose values follow each other or follow what might begin a tag, each with the text around the values.
   private static let templates = [
     ("{ssid}{interface}", ["", "", ""]), ("{ssid} {interface}", ["", " ", ""]),
     ("x{ssid}y{interface}z", ["x", "y", "z"]), ("{ssid}[{interface}]", ["", "[", "]"]),
@@ -119,7 +119,7 @@ import Testing
     let expected: [UInt8]
   }
 
-  /// The same names for every bar.
+  /// The names and records of each round, which are the same for every bar.
   private static let rounds: [Round] = {
     var random = SplitMix(seed: 6)
     return (0..<FuzzRounds.count(default: 5_000) + attacks.count).map { round in
@@ -136,7 +136,8 @@ import Testing
     }
   }()
 
-  /// The text without the characters that isolate names. Each that opens is closed before the next one.
+  /// Returns the text without the characters that isolate names. Throws if an isolate is not closed before the next one
+  /// begins.
   private static func withoutIsolates(_ text: String) throws -> String {
     var isOpen = false
     var rest = String.UnicodeScalarView()
@@ -169,7 +170,7 @@ import Testing
     }
   }
 
-  /// What a template of the bar's own says is the user's; a name does not get into it.
+  /// A tag in a template is the user's own. A name must not become part of it.
   @Test func `a template's own sign does not open a tag for a name`() throws {
     let brace = BarLines.record(ssid: Array("{A1:touch pwned:}x".utf8))
     let polybar = try BarGrammar.polybar(BarLines.line(.polybar, brace, BarLines.look("%{ssid}")))

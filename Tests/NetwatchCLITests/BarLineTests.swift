@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What bars get to see.
+/// The lines that bars receive.
 @Suite struct BarLineTests {
   private let nasty = BarLines.record(ssid: Array(##"Café <b>&"\%{x}#"##.utf8))
 
@@ -64,8 +64,8 @@ import Testing
     #expect(colors == ["F#56b4e9", "F#56b4e9", "F#e69f00", "F#56b4e9", "F#56b4e9", "F#d55e00", "F#cc79a7", "F#cc79a7"])
   }
 
-  /// Pango orders a line by the direction of its characters: without isolates, a network's name from right to left would take the
-  /// signal and the address to its other side.
+  /// Pango orders a line by the direction of its characters. Without isolates, a network's name that is written from
+  /// right to left would move the signal and the address to its other side.
   @Test func `a name from right to left turns only itself`() throws {
     let record = BarLines.record(ssid: Array("שלום\u{2069}\u{202e}".utf8))
     let look = try BarLines.look("{ssid} {signal_dbm} {ip}")
@@ -75,7 +75,7 @@ import Testing
       let ascii = try BarLines.look("{ssid}", icons: .ascii)
       #expect(try !BarLines.line(format, record, ascii).contains("\u{2068}שלום\u{2069}\""))
     }
-    // The others write characters where they stand, and would show the isolates as boxes.
+    // The other bars show characters in the order in which they come, and would show the isolates as boxes.
     for format in [BarFormat.polybar, .lemonbar, .xmobar, .conky, .plain] {
       let line = try BarLines.line(format, record, look)
       #expect(line.contains("שלום") && !line.contains("\u{2068}"))
@@ -116,7 +116,7 @@ import Testing
       lines == [
         " 0.0ms|0.0%", " 9.9ms|9.9%", "  10ms| 10%", " 100ms|100%", " 230ms|100%", "1234ms|0.4%",
       ])
-    // So is what is not known.
+    // A value that is not known has the same width.
     let others = try [line(.max - 5, nil), line(nil, nil)]
     #expect(others == ["9999ms|  -%", "   -ms|  -%"])
     var offline = BarLines.offline()
@@ -169,7 +169,7 @@ import Testing
     ] {
       let object = try BarGrammar.object(BarLines.line(.waybar, record))
       #expect(object["alt"] as? String == word)
-      // The classes that a style sheet knows stay.
+      // The classes that style sheets already use stay the same.
       let classes = object["class"] as? [String] ?? []
       #expect(classes.starts(with: ["wifi", "online", word]), "\(classes)")
       #expect((object["tooltip"] as? String)?.hasSuffix("\n" + words) == true)

@@ -4,7 +4,7 @@ import NetwatchStream
 
 @testable import NetwatchCLI
 
-/// Records and lines to test bars with.
+/// Records and lines with which the bars are tested.
 enum BarLines {
   static func record(
     ssid: [UInt8]? = Array("Café".utf8), interface: [UInt8] = Array("wlan0".utf8), medium: Medium = .wifi,
@@ -53,7 +53,7 @@ enum BarLines {
       usesColor: color)
   }
 
-  /// The line without its newline; i3bar's has its comma.
+  /// Returns the line without its newline. A line of i3bar keeps its comma.
   static func line(
     _ format: BarFormat, _ record: EventRecord, _ look: BarLook? = nil
   ) throws -> String {
@@ -64,7 +64,8 @@ enum BarLines {
     return String(text.dropLast())
   }
 
-  /// What may be seen of a name: UTF-8 without what steers text. Written anew, apart from the code that is tested.
+  /// Returns the visible part of a name: UTF-8 without characters that control text. This function is independent of
+  /// the code that is tested.
   static func visible(_ bytes: [UInt8]) -> String {
     let steering: Set<Unicode.GeneralCategory> = [
       .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned,

@@ -1,14 +1,14 @@
 import Foundation
 
-/// What a bar makes of a line: the text that is seen, and everything else that the line asked for.
+/// What a bar makes of a line: the text that it shows, and everything else that the line asks for.
 struct BarReading: Equatable {
   var text = ""
   var tags: [String] = []
 }
 
-/// The grammars of the bars, as their sources and the bars themselves have it.
+/// The grammars of the bars, according to their source code and to tests in the bars.
 enum BarGrammar {
-  /// What is wrong with a line.
+  /// The reason why a bar cannot read a line.
   struct Fault: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
@@ -16,7 +16,7 @@ enum BarGrammar {
 
   static func plain(_ line: String) -> BarReading { BarReading(text: line) }
 
-  /// Tags are `%{…}`, wherever they stand: `%%` is no escape.
+  /// Reads a line as polybar does. Tags are `%{…}` wherever they stand, because `%%` is not an escape.
   static func polybar(_ line: String) throws -> BarReading {
     try reading(line, opening: "%{", closing: "}") { _ in nil }
   }
@@ -57,7 +57,8 @@ enum BarGrammar {
     return reading
   }
 
-  /// `<raw=N:…/>` has N characters, whatever they are; all else in angle brackets is a tag.
+  /// Reads a line as xmobar does. `<raw=N:…/>` contains N characters of any kind; everything else in angle brackets is
+  /// a tag.
   static func xmobar(_ line: String) throws -> BarReading {
     var reading = BarReading()
     var rest = line.unicodeScalars[...]
@@ -83,7 +84,7 @@ enum BarGrammar {
     return reading
   }
 
-  /// First what `format_expand` does with a job's line, then what `format_draw` does with that.
+  /// Reads a line as tmux does: `format_expand` reads the line of a job, and then `format_draw` reads the result.
   static func tmux(_ line: String) throws -> BarReading {
     try tmuxDraw(tmuxExpand(Array(line.unicodeScalars)))
   }
@@ -107,7 +108,7 @@ enum BarGrammar {
       switch line[position + 1] {
       case "#", "}", ",": result.append(line[position + 1])
       case let scalar:
-        // Names of values, and what begins a command or a longer name.
+        // These characters are the names of values, and the beginning of a command or of a longer name.
         guard !"DFHIPSTWh({".unicodeScalars.contains(scalar) else { throw Fault("#\(scalar) is expanded") }
         result += [line[position], scalar]
       }
@@ -168,7 +169,7 @@ enum BarGrammar {
     return reading
   }
 
-  /// One line of i3bar's array, with the comma in front of all but the first.
+  /// Reads one line of i3bar's array. All lines but the first begin with a comma.
   static func block(_ line: String, isFirst: Bool) throws -> [String: Any] {
     guard line.hasPrefix(",") != isFirst else { throw Fault("the comma: \(line)") }
     let text = isFirst ? line : String(line.dropFirst())
@@ -177,7 +178,7 @@ enum BarGrammar {
     return blocks[0]
   }
 
-  /// i3blocks 1.4 ends a string at the first quote, and copies everything before it.
+  /// Reads a line as i3blocks 1.4 does, which ends a string at the first quote and copies everything before the quote.
   static func i3blocks(_ line: String) throws -> [String: String] {
     guard line.unicodeScalars.first == "{", line.unicodeScalars.last == "}", !line.contains("\\") else {
       throw Fault("no object: \(line)")
@@ -185,7 +186,7 @@ enum BarGrammar {
     var result: [String: String] = [:]
     let parts = line.unicodeScalars.dropFirst().dropLast().split(separator: "\"", omittingEmptySubsequences: false)
       .map(String.init)
-    // "" key : value , key : value ""
+    // The parts are: "" key : value , key : value "".
     for position in stride(from: 1, to: parts.count, by: 4) {
       guard position + 3 < parts.count, parts[position + 1] == ":", ["", ","].contains(parts[position + 3]) else {
         throw Fault("a quote too many: \(line)")

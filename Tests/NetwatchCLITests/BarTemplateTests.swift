@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// `--template` and `--max-width`.
+/// The options `--template` and `--max-width`.
 @Suite struct BarTemplateTests {
   private func shown(_ template: String, _ record: EventRecord = BarLines.record(), width: Int? = nil) throws -> String
   {

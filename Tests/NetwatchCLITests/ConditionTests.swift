@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What each condition says of each network; what is not known does not hold.
+/// Which conditions hold in which network. A condition about something unknown does not hold.
 @Suite struct ConditionTests {
   private static func holding(_ record: EventRecord) -> Set<String> {
     Set(Condition.simple.filter { $0.condition.holds(for: record, in: { nil }) }.map(\.name))
@@ -28,7 +28,7 @@ import Testing
     #expect(Self.holding(Self.record(.unknown)) == [])
     let tunnel = VPN(kernelName: InterfaceName("wg0"), interfaceIndex: 9, kind: .wireguard, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = tunnel }) == ["reachable", "wifi", "unmetered", "vpn"])
-    // Whether what carries the tunnel costs money is not known.
+    // It is not known whether the link that carries the tunnel costs money.
     let vague = VPN(
       kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi", "vpn"])

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// How many columns text takes. Terminals count so.
+/// How many columns a text takes on a terminal.
 @Suite struct DisplayWidthTests {
   @Test(arguments: [
     ("", 0), ("eth0", 4), ("Café", 4), ("Cafe\u{301}", 4), ("網路", 4), ("한국", 4), ("\u{1112}\u{1161}\u{11ab}", 2),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// Lines on terminals of any width.
+/// Lines for terminals of any width.
 @Suite struct FoldedTextTests {
   private func fold(_ width: Int?, indent: Int = 4, _ phrases: (String, Int)...) -> String {
     var text = FoldedText(width: width, usesColor: false, indent: indent)
@@ -52,7 +52,7 @@ import Testing
       let shown = text.lines
       #expect(shown.filter { !$0.isWhitespace } == given.filter { !$0.isWhitespace }, "\(width)")
       for line in shown.split(separator: "\n") {
-        // A character that takes two columns stays whole on a terminal of one.
+        // On a terminal of one column, a character that takes two columns stays whole.
         #expect(line.columns <= width || line.drop { $0 == " " }.count == 1, "\(width): \(line)")
       }
     }

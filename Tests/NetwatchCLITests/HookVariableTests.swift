@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What a hook finds in its environment.
+/// The variables in the environment of a hook.
 @Suite struct HookVariableTests {
   private func variables(_ record: EventRecord, after old: HookVariables = HookVariables()) -> [String: String] {
     var result: [String: String] = [:]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What waits for the writer of the log.
+/// The lines that wait for the writer of the log.
 @Suite struct LogQueueTests {
   private func lines(_ queue: LogQueue) -> [LogQueue.Item] {
     var (queue, items) = (queue, [LogQueue.Item]())

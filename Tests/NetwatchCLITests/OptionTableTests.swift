@@ -5,12 +5,12 @@ import Testing
 @testable import NetwatchCLI
 @testable import NetwatchOptions
 
-/// The table of options in the article on the command.
+/// The table of options in the article about the command.
 @Suite struct OptionTableTests {
   private static let article = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(
     path: "../../Sources/Netwatch/Netwatch.docc/TheCommand.md")
 
-  /// A text in a cell, where a word in angle brackets is not a tag of HTML.
+  /// Returns a text for a cell of the table, in which a word in angle brackets must not become an HTML tag.
   private static func cell(_ text: String) -> String {
     text.replacing("|", with: "\\|").replacing("<", with: "\\<")
   }
@@ -18,7 +18,7 @@ import Testing
   private static func row(_ option: OptionDescription) -> String {
     let names = option.names.dropLast() + [option.label(option.name)]
     let commands = option.commands.map { $0 == .follow ? "-f" : $0.rawValue }
-    // What it does in most commands, then where it does something else.
+    // The first text is that of most commands. The texts of the other commands follow.
     let most = option.commands.first { command in !option.otherHelp.contains { $0.commands.contains(command) } }
     var texts = most.map { [option.help(in: $0)] } ?? []
     for (commands, text) in option.otherHelp {
@@ -36,7 +36,7 @@ import Testing
     let start = try #require(text.range(of: "### All options\n")).upperBound
     let intro = try #require(text[start...].range(of: "\n\n", range: text.index(after: start)..<text.endIndex))
       .upperBound
-    // NETWATCH_UPDATE_GOLDEN=1 writes it before it is compared.
+    // `NETWATCH_UPDATE_GOLDEN=1` writes the table before the comparison.
     if ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil {
       try Data((text[..<intro] + table + "\n").utf8).write(to: Self.article)
     }

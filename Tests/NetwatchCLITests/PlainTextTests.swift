@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// Names are of strangers' making.
+/// Names that strangers choose, and what terminals must not obey in them.
 @Suite struct PlainTextTests {
   @Test(arguments: [
     "\u{1b}[31m", "\u{9b}31m", "\r", "\n", "\u{0}", "\u{7f}", "\u{85}", "\u{2028}", "\u{2029}", "\u{202e}", "\u{2066}",

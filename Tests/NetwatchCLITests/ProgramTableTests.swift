@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What `netwatch top` shows, and writes.
+/// What `netwatch top` shows and writes.
 @Suite struct ProgramTableTests {
   private static func program(
     _ name: String?, _ user: UInt32 = 1_000, _ received: UInt64, _ sent: UInt64, rates: (UInt64, UInt64)? = nil,

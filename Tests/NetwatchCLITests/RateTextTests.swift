@@ -4,7 +4,7 @@ import Testing
 @testable import NetwatchCLI
 @testable import NetwatchStream
 
-/// Text of rates, and what bars show of traffic.
+/// The text of rates, and what bars show about traffic.
 @Suite struct RateTextTests {
   private static func text(_ value: UInt64?) -> String {
     var buffer = LineBuffer()
@@ -72,7 +72,7 @@ import Testing
       for digit in [1, 3, 9] as [UInt64] {
         let rate = (0..<power).reduce(digit) { value, _ in value * 10 }
         let line = try BarLines.line(bar.format, Self.record(rate, rate / 3), look)
-        // Each of the graph's marks is one character, whatever its level.
+        // Each mark of the graph is one character, whatever its level is.
         widths.insert(line.count)
         if bar.format.padding.utf8CodeUnitCount > 1 { #expect(!line.contains("  ")) }
       }
@@ -87,7 +87,7 @@ import Testing
     #expect(line() == "▁▁▁▁▁▁▁▁")
     for rate in [0, 1_000, 50_000, 100_000] as [UInt64] { writer.write(Self.record(rate, 0)) }
     #expect(line() == "▁▁▁▁▁▂▅█")
-    // What is no sample moves nothing.
+    // A record that is not a sample does not move the graph.
     var other = Self.record(1, 1)
     other.event = .activity
     writer.write(other)

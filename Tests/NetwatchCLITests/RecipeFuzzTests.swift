@@ -9,9 +9,10 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// Whatever a WiFi network is called: no recipe that we show runs it, expands it, or lets it break a line.
+/// Whatever the name of a WiFi network is: no recipe of this project runs it, expands it, or lets it break a line.
 @Suite struct RecipeFuzzTests {
-  /// What runs commands or means something to a shell, a printf, or a reader of lines; 32 bytes at most.
+  /// Names that run commands, or that have a meaning for a shell, for printf or for a reader of lines. They have at
+  /// most 32 bytes.
   private static let attacks: [String] = [
     "$(touch pwned)", "`touch pwned`", ";touch pwned;", "\ntouch pwned\n", "'; touch pwned; '", "\"; touch pwned; \"",
     "' $(touch pwned) '", "\"$(touch pwned)\"", "|touch pwned", "&& touch pwned", "& touch pwned &", "$HOME", "${PATH}",
@@ -38,10 +39,10 @@ import Testing
     }
   }
 
-  /// A world in which each program that a recipe calls is a stand-in that keeps its arguments, a line each.
+  /// A folder in which each program that a recipe calls is a script that prints its arguments, one in each line.
   private final class World {
     let folder: TemporaryFolder
-    /// What lies in the folder before and after everything.
+    /// The names of the files in the folder, before and after everything.
     let names = ["bin", "empty"]
 
     init() throws {
@@ -53,8 +54,8 @@ import Testing
       }
     }
 
-    /// A script. Written by another process: a program that some child of ours still has open to write, because it was forked
-    /// meanwhile, cannot be run.
+    /// Adds a script. Another process writes it, because a program cannot be executed while a child that was forked in
+    /// the meantime has it open for writing.
     func add(_ name: String, _ script: String) throws {
       let said = try run(
         ["/bin/sh", "-c", "cat >\"$0\" && chmod 755 \"$0\"", "bin/\(name)"], [],
@@ -64,7 +65,7 @@ import Testing
 
     var environment: [String] { ["PATH=\(folder.file("bin")):/usr/bin:/bin", "HOME=\(folder.path)"] }
 
-    /// What a program writes to standard output and standard error.
+    /// Runs a program, and returns what it writes to standard output and standard error.
     func run(_ arguments: [String], _ variables: [String], input: [UInt8]) throws -> String {
       try finish(start(arguments, variables, input: input))
     }
@@ -74,8 +75,9 @@ import Testing
       let line = try FileDescriptor.result(of: "memfd_create", unsafe memfd_create("line", UInt32(MFD_CLOEXEC)))
       unsafe try FileDescriptor.writeAll(input.span.bytes, to: line.rawValue)
       lseek(line.rawValue, 0, SEEK_SET)
-      // It is run in the folder, so that what it is made to write is found there. A command of a shell goes there by itself, without
-      // a shell around it: the time of this test is that of starting shells.
+      // The program runs in the folder, so that files that a name makes it write are found there. A shell command
+      // changes the folder itself, without another shell around it, because most of this test's time is spent on
+      // starting shells.
       let isCommand = arguments.starts(with: ["/bin/sh", "-c"])
       let script = "cd '\(folder.path)'\n" + (isCommand ? arguments[2] : "exec \"$@\"")
       let process = try NetwatchEventLoop.ChildProcess.spawn(
@@ -98,16 +100,17 @@ import Testing
     }
   }
 
-  private static let top = FileManager.default.currentDirectoryPath
+  private static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..").path
 
-  /// The commands of `--exec` in the README, the manual page and the units of the examples, as a shell or systemd reads them.
+  /// Returns the commands of `--exec` in the README, in the manual page and in the units of the examples, as a shell or
+  /// systemd reads them.
   private static func shownCommands() throws -> [String] {
     let examples = top + "/contrib/examples"
     let units = try FileManager.default.subpathsOfDirectory(atPath: examples).filter { $0.hasSuffix(".service") }
     let pages = ["\(top)/README.md", "\(top)/contrib/man/netwatch-serve.8"] + units.map { "\(examples)/\($0)" }
     return try pages.flatMap { page in
       try String(contentsOfFile: page, encoding: .utf8).split(separator: "\n").compactMap { line -> String? in
-        // mandoc's quotes and hyphens.
+        // These are the quotes and hyphens of mandoc.
         let plain = [("\\(aq", "'"), ("\\(dq", "\""), ("\\-", "-")].reduce(String(line)) {
           $0.replacingOccurrences(of: $1.0, with: $1.1)
         }
@@ -127,7 +130,7 @@ import Testing
     let shown = try Self.shownCommands()
     #expect(shown.count >= 3)
     let hooks = files.map { [$0] } + shown.map { ["/bin/sh", "-c", $0] }
-    // A hook that prints what it gets.
+    // This hook prints what it receives.
     let echo = ["/bin/sh", "-c", "printf '%s\\n' \"$NETWATCH_SSID\" \"$NETWATCH_OLD_SSID\"; cat"]
     var random = SplitMix(seed: 2_211)
     let offline = HookVariables(.example(.notReachable))
@@ -143,12 +146,13 @@ import Testing
       lines += writer.line
       let variables = HookVariables(record)
       let entries = variables.entries(after: old)
-      // Byte by byte: the name may begin with a mark that combines with the sign before it.
+      // The entries are compared as bytes, because the name may begin with a mark that combines with the character
+      // before it.
       let prefix = Array("NETWATCH_SSID=".utf8)
       let shown = try #require(
         entries.first { $0.utf8.starts(with: prefix) }.flatMap { String($0.utf8.dropFirst(prefix.count)) })
       let line = writer.line
-      // All at once, on all processors.
+      // All hooks run at the same time, on all processors.
       let first = try world.start(echo, entries, input: line)
       let changed = variables.entries(after: offline)
       let runs = try hooks.map { try world.start($0, changed, input: line) }
@@ -165,7 +169,7 @@ import Testing
     try passOn(lines, in: world)
   }
 
-  /// What reads the stream gets each line as it was, whatever it says.
+  /// Checks that the recipes that read the stream pass on each line as it was.
   private func passOn(_ lines: [UInt8], in world: World) throws {
     try world.folder.write(Data(lines), to: "bin/lines")
     try world.add("netwatch", "cat \"${0%/*}/lines\"")
@@ -182,7 +186,7 @@ import Testing
 }
 
 extension EventRecord {
-  /// The same in a network of another name.
+  /// Returns the same record in a network with another name.
   fileprivate func named(_ ssid: SSID) -> EventRecord {
     var verdict = path.verdict
     verdict.ssid = ssid

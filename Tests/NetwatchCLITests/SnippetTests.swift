@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// What is said of bars and of reasons elsewhere is what the code knows.
+/// Files and documents name the bars and the reasons that the code knows.
 @Suite struct SnippetTests {
   private static let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
 
@@ -13,12 +13,13 @@ import Testing
     try String(contentsOf: top.appending(path: path), encoding: .utf8)
   }
 
-  /// Words of the form of names and codes.
+  /// Returns the words in a text that have the form of names and codes.
   private static func names(_ text: some StringProtocol) -> Set<String> {
     Set(String(text).matches(of: /[a-z0-9]+(?:[_-][a-z0-9]+)*/).map { String($0.output) })
   }
 
-  /// NETWATCH_UPDATE_GOLDEN=1 writes recipes, and the lists of bars in the manual page, before they are compared.
+  /// Whether the recipes and the lists of bars in the manual page are written before they are compared.
+  /// `NETWATCH_UPDATE_GOLDEN=1` does this.
   private static let writes = ProcessInfo.processInfo.environment["NETWATCH_UPDATE_GOLDEN"] != nil
 
   @Test(arguments: Bar.names)
@@ -78,7 +79,7 @@ import Testing
     #expect(page.contains(list("and")))
     let table = try Self.text("README.md").components(separatedBy: "| bar | |\n|---|---|\n")[1]
     let rows = table.split(separator: "\n", omittingEmptySubsequences: false).prefix { $0.hasPrefix("|") }
-    // The others have no format of their own.
+    // The bars with `--json` have no format of their own.
     let bars = rows.filter { !$0.contains("--json") }.map { $0.split(separator: "|")[0] }
     #expect(Self.names(bars.joined().replacing("GNU", with: "")) == Set(Bar.names))
   }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import NetwatchCLI
 
-/// One rule for the text of strangers: in no output and in no field does it control a terminal, turn the direction of text, or end a
-/// line.
+/// One rule for strangers' text: in no output and in no field does it control a terminal, change the direction of text,
+/// or end a line.
 ///
-/// `StrangeNameTests` try the same with each command in a network, and `LogOutputTests` with the log and the report.
+/// `StrangeNameTests` check the same for each command in a network, and `LogOutputTests` for the log and the report.
 @Suite struct StrangeTextTests {
   private static let attacks = [
     "\u{1b}[2J", "\u{1b}]0;t\u{7}", "\u{9b}31m", "\u{85}", "\r\nb", "\t", "\u{8}", "\u{7f}", "\u{202e}a",
@@ -16,7 +16,7 @@ import Testing
     "\u{2028}", "\u{2029}", "\u{feff}", "\u{e000}", "\u{e0041}", "\u{fffe}",
   ]
 
-  /// Each field that a stranger can choose has the text.
+  /// Returns a record in which each field that a stranger can choose has the text.
   private static func record(_ attack: String) -> EventRecord {
     var record = BarLines.record(
       ssid: Array("S\(attack)".utf8.prefix(32)), interface: Array("i\(attack)".utf8.prefix(15)), vpn: "v\(attack)",
@@ -28,7 +28,7 @@ import Testing
     return record
   }
 
-  /// What is written about a record, by format.
+  /// Returns everything that is written about a record, by format.
   private static func outputs(_ attack: String) throws -> [(format: String, text: String)] {
     let record = record(attack)
     var outputs: [(String, String)] = []
@@ -68,7 +68,7 @@ import Testing
   @Test(arguments: attacks) func `no field steers any output`(attack: String) throws {
     for (format, text) in try Self.outputs(attack) {
       #expect(text.steering == [], "\(format): \(text.debugDescription)")
-      // A newline of a stranger would begin a line of its own.
+      // A stranger's newline would begin a new line.
       #expect(!text.contains("\nb"), "\(format): \(text.debugDescription)")
     }
   }

@@ -22,7 +22,7 @@ import Testing
   }
 }
 
-/// Attempts on a clock that stands still.
+/// Attempts on a clock that the test moves.
 @Suite struct RetryTests {
   private final class Bench {
     let clock = ManualClock()
@@ -36,7 +36,7 @@ import Testing
 
     init() throws { loop = try EventLoop(by: clock) }
 
-    /// Lets time pass until the next attempt, and returns the pause.
+    /// Lets time pass until the next attempt, and returns how long that took.
     func nextPause() throws -> Duration {
       let pause = try #require(loop.nextDeadline) - loop.now
       // A moment before the end of the pause, nothing happens.
@@ -64,7 +64,7 @@ import Testing
     bench.succeeds = true
     _ = try bench.nextPause()
     #expect(bench.loop.nextDeadline == nil)
-    // The pauses begin anew.
+    // After a success, the pauses begin again with the shortest one.
     bench.succeeds = false
     bench.retry?.begin()
     #expect(try bench.nextPause() <= Backoff.first)

@@ -4,15 +4,17 @@ import Testing
 
 @testable import NetwatchEventLoop
 
-/// How groups of real processes end. A process that is left holds the output open, so the end of the output is the proof.
+/// How groups of real processes end. A process that is left holds its output open, so the end of the output proves that
+/// none is left.
 @Suite struct ChildGroupTests {
-  /// Longer than any run of the tests: whoever waits for it fails.
+  /// A time that is longer than any run of the tests, so a test that waits for it fails.
   private static let forever = Duration.seconds(10_000)
 
   /// Runs a shell until its group has ended, and returns the ending.
   ///
   /// - Parameters:
-  ///   - grace: The time between SIGTERM and SIGKILL, by the kernel's clock; nil if the group is not ended. It begins when the shell says "ready".
+  ///   - grace: The time between SIGTERM and SIGKILL, by the kernel's clock; nil if the group is not ended. It begins
+  ///     when the shell says "ready".
   ///   - output: The pipe that the shell and its children write to.
   private func run(_ script: String, grace: Duration?, output: NetwatchEventLoop.Pipe) throws -> ProcessEnding? {
     let loop = try EventLoop()
@@ -25,7 +27,7 @@ import Testing
     if let grace {
       #expect(output.text(upTo: 6) == "ready\n")
       group.end(within: grace)
-      // The second call changes nothing.
+      // A second call has no effect.
       group.end(within: .zero)
     }
     try loop.runPatiently()
@@ -40,7 +42,7 @@ import Testing
     return process
   }
 
-  /// Whether a process has ended and has not been waited for.
+  /// Returns whether a process has ended and no parent has waited for it.
   private static func hasEnded(_ process: pid_t) -> Bool {
     let text = FileDescriptor.text(of: "/proc/\(process)/stat") ?? ""
     return text[(text.lastIndex(of: ")") ?? text.endIndex)...].hasPrefix(") Z")
@@ -49,10 +51,11 @@ import Testing
   @Test(arguments: [
     ("echo ready; exec sleep 1000", ProcessEnding.killed(signal: SIGTERM)),
     ("sleep 1000 & (sleep 1000; :) & echo ready; wait", .killed(signal: SIGTERM)),
-    // A child that is forked while its parent has a trap loses a SIGTERM that comes before it runs a program of its own.
+    // A child that is forked while its parent has a trap loses a SIGTERM that comes before the child executes its
+    // program.
     ("trap 'exit 3' TERM; sh -c 'echo ready; exec sleep 1000' & wait", .exited(3)),
     ("echo ready; kill -STOP $$; sleep 1000", .killed(signal: SIGTERM)),
-    // The child takes a little longer than its parent.
+    // The child ends a little later than its parent.
     (
       #"sh -c 'trap "sleep 0.05; exit" TERM; sh -c "echo ready; exec sleep 1000" & wait' & wait"#,
       .killed(signal: SIGTERM)
@@ -81,7 +84,7 @@ import Testing
     let group = try ChildGroup(process, on: loop) { ending = $0 }
     #expect(output.text(upTo: 6) == "ready\n")
     group.end(within: .seconds(100))
-    // A leader that obeys has all the time that it needs.
+    // A leader that obeys SIGTERM has all the time that it needs.
     if expected != .killed(signal: SIGKILL) { try eventually(Self.hasEnded(process)) { $0 } }
     clock.advance(by: .milliseconds(99_999))
     try loop.poll()
@@ -89,7 +92,7 @@ import Testing
     clock.advance(by: .milliseconds(1))
     func look() throws -> ProcessEnding? {
       try loop.poll()
-      // What was killed is looked at again after a while.
+      // The group looks again at processes that it has killed after a while.
       clock.advance(by: .milliseconds(10))
       return ending
     }

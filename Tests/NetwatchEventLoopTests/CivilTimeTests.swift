@@ -22,7 +22,7 @@ import Testing
   @Test func `random moments are as Foundation has them`() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
-      // Up to the year 9999, the last that four digits can say.
+      // The last moment is the end of the year 9999, the last year with four digits.
       let seconds = Int64.random(in: 0..<253_402_300_800, using: &generator)
       #expect(Self.agrees(seconds), "\(seconds)")
     }

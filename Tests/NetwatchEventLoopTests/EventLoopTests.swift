@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchEventLoop
 
-/// A pipe whose ends close with it.
+/// A pipe whose ends are closed when it is released.
 final class Pipe {
   private(set) var readEnd: CInt
   private(set) var writeEnd: CInt
@@ -95,7 +95,7 @@ final class Pipe {
     #expect(throws: SystemError(operation: "epoll_ctl", code: EBADF)) {
       try loop.watch(-1, for: .readable) { _ in }
     }
-    // The failed ones leave nothing behind.
+    // Calls that failed leave nothing behind.
     loop.handle.submit { $0.stop() }
     try loop.run()
   }
@@ -116,7 +116,7 @@ final class Pipe {
     }
     try loop.run()
     #expect(calls == 1)
-    // Removing again does no harm, also when the slot has a new owner.
+    // Removing a registration again does no harm, even if its slot has a new owner.
     _ = try loop.watch(pipes[0].readEnd, for: []) { _ in }
     for registration in registrations { loop.remove(registration) }
   }
@@ -151,13 +151,13 @@ final class Pipe {
     }
     loop.schedule(at: now - .seconds(1)) { fired.append(1) }
     loop.schedule(at: .seconds(-1)) { fired.append(0) }
-    // No clock comes that far, and none of these is in the way of the others.
+    // No clock gets that far. These timers must not keep the others from firing.
     for far in [Duration.seconds(Int64.max), .seconds(Int64.max) * 18] { loop.schedule(at: far) { fired.append(99) } }
     let stopped = LoopTimer(on: loop) { fired.append(-1) }
     stopped.set(at: now)
     loop.schedule(at: now + .milliseconds(1)) {
       fired.append(2)
-      // A timer of a timer, in the past.
+      // A timer sets another timer, which is in the past.
       loop.schedule(at: .zero) { fired.append(22) }
     }
     stopped.stop()
@@ -200,7 +200,7 @@ final class Pipe {
     var failure: SystemError?
     loop.onFailure = { failure = $0 }
     loop.schedule(at: .zero) {
-      // What a program does that closes descriptors which are not its own.
+      // This is what a program does that closes descriptors of others.
       let other = unsafe open("/dev/null", O_RDONLY)
       dup2(other, loop.epoll.rawValue)
       close(other)
@@ -211,7 +211,7 @@ final class Pipe {
   }
 }
 
-/// Timers that go by another clock than the kernel's.
+/// Timers that use another clock than the kernel's.
 @Suite struct LoopClockTests {
   @Test func `a timer fires when the clock has come to its deadline, and not before`() throws {
     let clock = ManualClock()
@@ -226,7 +226,7 @@ final class Pipe {
     clock.advance(by: .milliseconds(1))
     try loop.poll()
     #expect(fired == [1])
-    // Both in one turn, in their order.
+    // Both timers fire in one turn, in their order.
     clock.advance(by: .seconds(60))
     #expect(loop.now == .seconds(61))
     try loop.poll()
@@ -238,7 +238,7 @@ final class Pipe {
     let clock = ManualClock()
     let loop = try EventLoop(by: clock)
     var fired: [Int] = []
-    // The kernel's clock is past this deadline.
+    // The kernel's clock is already past this deadline.
     loop.schedule(after: .nanoseconds(1)) { fired.append(-1) }
     loop.schedule(after: .zero) {
       fired.append(0)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HandleTests {
   private final class Counter: @unchecked Sendable {
-    // Touched on the loop's thread alone.
+    // The properties are used only on the loop's thread.
     var total = 0
     var last = [Int](repeating: -1, count: 8)
     var isInOrder = true
@@ -55,7 +55,7 @@ import Testing
     do {
       let token = Token()
       weakToken = token
-      // A job that submits in its own release must not meet a held lock.
+      // A job that submits another job when it is released must not meet a held lock.
       handle.submit { [token] _ in _ = token }
     }
     #expect(weakToken != nil)

@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchEventLoop
 
 @Suite(.timeLimit(.minutes(3))) struct PathWatchTests {
-  /// A watch of one file, and what has been heard.
+  /// A watch of one file, and the changes that it has reported.
   private final class Run {
     let folder: TemporaryFolder
     let loop: EventLoop
@@ -23,11 +23,11 @@ import Testing
       }
     }
 
-    /// Does something that has to be heard of.
+    /// Performs an action that the watch must report.
     func hears(_ location: SourceLocation = #_sourceLocation, _ action: (TemporaryFolder) throws -> Void) throws {
       try action(folder)
       try loop.runPatiently(location)
-      // What else has come with it.
+      // The same action may have caused more events.
       try drain()
     }
 
@@ -39,7 +39,7 @@ import Testing
       #expect(count == 0, sourceLocation: location)
     }
 
-    /// What the kernel has queued is there before a timer that is due already has fired twice.
+    /// Reads everything that the kernel has queued. It is available before a timer that is already due has fired twice.
     private func drain() throws {
       var turns = 0
       loop.onTurnEnd = { [unowned self] in
@@ -103,7 +103,7 @@ import Testing
         try $0.rename("new", to: "resolv.conf")
       }
       try run.hears { try $0.put("nameserver 192.0.2.2\n", to: "\(new)/resolv.conf") }
-      // Where it led before does not matter any more.
+      // The place where the link led before does not matter any more.
       #expect(try run.folder.isWatched(new) && !run.folder.isWatched(old))
       try run.ignores { try $0.put("nameserver 192.0.2.2\n", to: "\(old)/resolv.conf") }
     }
@@ -168,10 +168,10 @@ import Testing
 }
 
 extension TemporaryFolder {
-  /// Writes a file in place, by a program that has ended when this returns.
+  /// Writes a file in place, by a program that has ended when this method returns.
   ///
-  /// A file that this process has open may be open in a child, too, that another test forks in this moment; it is closed
-  /// for good when that begins its program, and a watch hears of it then.
+  /// If this process opened the file, a child that another test forks at this moment could also have it open. The child
+  /// closes the file only when it executes its program, and the watch would report that.
   fileprivate func put(_ text: String, to name: String) throws {
     if let folder = name.range(of: "/", options: .backwards) { try makeFolder(String(name[..<folder.lowerBound])) }
     let shell = try ChildProcess.spawn(
@@ -179,7 +179,7 @@ extension TemporaryFolder {
     #expect(ChildProcess.waitForEnd(of: shell) == .exited(0))
   }
 
-  /// Whether anyone in this process has an inotify watch on it.
+  /// Returns whether this process has an inotify watch on the file.
   fileprivate func isWatched(_ name: String) throws -> Bool {
     let attributes = try FileManager.default.attributesOfItem(atPath: file(name))
     let inode = String((attributes[.systemFileNumber] as? Int) ?? 0, radix: 16)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchEventLoop
 
-/// A loop that somebody else's loop waits for.
+/// A loop whose descriptor another event loop waits for.
 @Suite struct PollTests {
   private static func isReadable(_ loop: EventLoop, within milliseconds: CInt = 0) -> Bool {
     var waiting = pollfd(fd: loop.descriptor, events: Int16(POLLIN), revents: 0)
@@ -53,7 +53,7 @@ import Testing
     try loop.poll()
     #expect(jobs.load(ordering: .relaxed) == 1)
     #expect(!Self.isReadable(loop))
-    // From within a turn, at its very end.
+    // A job is submitted within a turn, at its very end.
     loop.onTurnEnd = {
       loop.onTurnEnd = nil
       submit()
@@ -85,7 +85,8 @@ import Testing
     loop.abandon()
     loop.remove(registration)
     loop.schedule(after: .zero) {}
-    // The descriptor is watched as before, by the parent that shares it; its timer is as it was: one that is set later fires.
+    // The descriptor is still watched by the parent, which shares it. Its timer has not changed, so a timer that is set
+    // later fires.
     let other = try EventLoop()
     other.schedule(after: .milliseconds(1)) {}
     #expect(Self.isReadable(other, within: 10_000))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetwatchEventLoop
 
-/// Signals of this thread alone: a synchronous test never leaves its thread.
+/// Signals to this thread alone. A synchronous test never leaves its thread.
 @Suite struct SignalTests {
   @Test func `signals become events, in the thread that they were sent to`() throws {
     let loop = try EventLoop()
@@ -30,7 +30,7 @@ import Testing
       unsafe pthread_sigmask(SIG_BLOCK, nil, &set)
       return unsafe sigismember(&set, number) == 1
     }
-    // Threads of a pool begin with everything blocked.
+    // Threads of a pool begin with all signals blocked.
     var set = sigset_t()
     unsafe sigemptyset(&set)
     unsafe sigaddset(&set, number)
@@ -46,7 +46,7 @@ import Testing
   // MARK: Actions
 
   @Test func `a discarded signal neither ends this process nor is anything to a child`() throws {
-    // A number that no other test uses, because an action belongs to the whole process.
+    // No other test uses this number, because an action belongs to the whole process.
     let number = CInt(__libc_current_sigrtmin()) + 9
     SignalSource.discard([number])
     pthread_kill(pthread_self(), number)

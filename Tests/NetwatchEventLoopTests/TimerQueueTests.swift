@@ -3,7 +3,7 @@ import Testing
 @testable import NetwatchEventLoop
 
 @Suite struct TimerQueueTests {
-  /// What fires up to a moment, in order.
+  /// Removes the timers that are due at `now`, and returns their ids in order.
   static func fire(_ queue: inout TimerQueue, at now: Duration) -> [UInt64] {
     var fired: [UInt64] = []
     while let entry = queue.popDue(at: now) { fired.append(entry.id) }

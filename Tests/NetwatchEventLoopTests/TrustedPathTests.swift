@@ -4,12 +4,12 @@ import Testing
 
 @testable import NetwatchEventLoop
 
-/// Which paths only root and the user can change. Tests in which files of other users are needed run as root.
+/// Which paths only root and the user can change. Tests that need files of other users run only as root.
 @Suite struct TrustedPathTests {
   private static let isRoot = geteuid() == 0
   private static let stranger: uid_t = 4_242
 
-  /// What a walk finds: the path without links, or the reason why it is not trusted.
+  /// Returns the path without links, or the reason why the path is not trusted.
   private func walk(_ path: String, creatingFolders mode: mode_t? = nil) -> Result<String, TrustedPath.Fault> {
     do throws(TrustedPath.Fault) {
       return .success(try TrustedPath(path, creatingFolders: mode).path)
@@ -26,7 +26,7 @@ import Testing
     guard unsafe lchown(path, user, user) == 0 else { throw TestFailure("lchown \(path): \(errno)") }
   }
 
-  /// A folder with `a/b/hook`, a file, and `other/hook`, another one.
+  /// Returns a folder with the files `a/b/hook` and `other/hook`.
   private func folder() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     for name in ["a/b", "other"] {
@@ -51,7 +51,7 @@ import Testing
       #expect(walk(folder.file(path)) == .success(hook), "\(path)")
     }
     for path in ["/", "//", "/..", "/tmp/../", "/usr/.."] { #expect(walk(path) == .success("/"), "\(path)") }
-    // A slash at the end, and the name after it, need a folder.
+    // If the path goes on after a slash, the part before it must be a folder.
     for end in ["/", "/.", "/..", "/x"] {
       guard case .failure(.failed(_, let error)) = walk(hook + end) else {
         Issue.record("\(end) is accepted")
@@ -99,7 +99,7 @@ import Testing
       }
     }
     #expect(walk(folder.file("a/link")) == .success(folder.file("other/hook")))
-    // At the end, also a sticky folder, but that must stay as it is.
+    // A sticky folder at the end of a path is also refused, but with another reason, because it must stay as it is.
     #expect(walk("/tmp") == .failure(.isShared(path: "/tmp")))
   }
 
@@ -121,7 +121,7 @@ import Testing
       }
       try give(folder.file(given), to: 0)
     }
-    // A link cannot be changed, and nobody else can write to its folder.
+    // Nobody can change a link, and nobody else can write to its folder.
     try give(folder.file("link"))
     #expect(walk(folder.file("link")) == .success(folder.file("other/hook")))
   }
@@ -136,11 +136,11 @@ import Testing
     ) {
       #expect(walk(folder.file("a/\(name)")) == expected, sourceLocation: place)
     }
-    // As /tmp.
+    // The folder has the mode of /tmp.
     try setMode(0o1777, of: folder.file("a"))
     expect("b/hook", .success(folder.file("a/b/hook")))
     for name in ["link", "file"] { expect(name, .failure(.isShared(path: folder.file("a")))) }
-    // As /nix/store, in which only the users that build packages can write.
+    // The folder has the mode of /nix/store. Only the users that build packages can write to it.
     try setMode(0o1775, of: folder.file("a"))
     expect("b/hook", .success(folder.file("a/b/hook")))
     expect("link", .success(folder.file("other/hook")))

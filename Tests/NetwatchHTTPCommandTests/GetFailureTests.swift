@@ -33,7 +33,7 @@ import Testing
     #expect(try failure(HTTPError(.cannotDecodeContentData, "print")).description.hasPrefix("this is no text"))
   }
 
-  /// Over HTTP/2 servers send no words.
+  /// Tests a status without a reason phrase, because HTTP/2 has none.
   @Test(arguments: [(404, false), (401, false), (408, true), (429, true), (500, true), (501, false), (503, true)])
   func `a status is said, and some may be another one the next time`(status: Int, mayPass: Bool) throws {
     let failure = try failure(status: status)

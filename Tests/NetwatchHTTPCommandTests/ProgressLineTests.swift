@@ -84,7 +84,7 @@ import Testing
     #expect(rate((0, 0), (1, 1_000), (2, 2_000)).bytesPerSecond == 1_000)
     var steady = TransferRate()
     for tick in 0..<1_000 { steady.note(Int64(tick) * 100, at: .milliseconds(tick * 100)) }
-    // Slower from here on.
+    // From here on, the rate is a tenth of the rate before.
     for tick in 1_000...1_100 { steady.note(100_000 + Int64(tick - 1_000) * 10, at: .milliseconds(tick * 100)) }
     #expect(steady.bytesPerSecond.map { 99...101 ~= $0 } == true)
   }

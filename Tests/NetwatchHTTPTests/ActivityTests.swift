@@ -7,7 +7,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Requests light the indicator without a line of code.
+/// Tests that the requests of a session drive the activity indicator without any code in the app.
 @Suite(.timeLimit(.minutes(5))) struct ActivityTests {
   private func indicator() -> ActivityIndicator {
     var configuration = ActivityConfiguration()

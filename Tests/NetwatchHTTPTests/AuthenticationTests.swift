@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// A server that accepts only this user.
+  /// Starts a server that accepts only this user, with the password `p`.
   private func guarded(_ user: String, else answer: @escaping @Sendable (String) -> String? = { _ in nil }) throws
     -> HeadServer
   {

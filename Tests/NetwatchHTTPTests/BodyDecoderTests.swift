@@ -4,12 +4,14 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Compressed bodies, however they come: whole, without their end, with something behind it, to a reader that pauses.
+/// Tests of compressed bodies: whole ones, ones without their end, ones with bytes after their end, and ones whose
+/// reader pauses.
 @Suite struct BodyDecoderTests {
-  /// Longer than the room of a decoder.
+  /// A text that is longer than the buffer of a decoder.
   private static let text = Data((0..<20_000).map { "line \($0 &* 7_919 % 1_000)" }.joined(separator: "\n").utf8)
 
-  /// Hands a body over as libcurl does: a piece that was paused comes again, with more behind it.
+  /// Passes a body to a decoder as libcurl does: after a pause, the same piece comes again, with further bytes after
+  /// it.
   private static func decode(
     _ codings: [ContentCoding], _ body: Data, step: Int = .max, pausing: Bool = false
   ) throws(HTTPError) -> Data {
@@ -48,7 +50,7 @@ import Testing
     } catch { return error }
   }
 
-  /// The text for pieces of a size: less where each byte comes alone.
+  /// Returns the text to decode in pieces of `step` bytes. It is shorter if the pieces are small.
   private static func text(_ step: Int) -> Data { step < 100 ? text.prefix(2_000) : text }
 
   @Test(arguments: Compressor.allCases, [1, 2, 1_000, Int.max])
@@ -132,7 +134,7 @@ import Testing
     #expect(Self.failure(Array(repeating: .gzip, count: 6), body)?.kind == .cannotDecodeContentData)
   }
 
-  /// Bytes that a server made up never do harm: the body is decoded, or an error.
+  /// Checks that bytes that a server has made up do no harm: the decoder returns a body or throws an error.
   @Test(arguments: Compressor.allCases) func `any bytes are decoded, or an error`(_ compressor: Compressor) throws {
     var random = SplitMix(seed: 12)
     let whole = compressor.compress(Self.text.prefix(4_000))

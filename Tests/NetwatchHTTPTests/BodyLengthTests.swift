@@ -5,13 +5,15 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A body is as long as it says, whatever has become of it since.
+/// Tests that a body is sent with the length that it has declared, even if its source has become longer or shorter
+/// since.
 @Suite(.timeLimit(.minutes(5))) struct BodyLengthTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }
 
-  /// Reads requests, and answers each with the number of the connection and what its body was.
+  /// Starts a server that answers each request with the number of its connection, the first five characters of its
+  /// head, and its body.
   private static func server() throws -> ScriptedServer {
     try ScriptedServer { connection, number in
       while let head = connection.readHead() {

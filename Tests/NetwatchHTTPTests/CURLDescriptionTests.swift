@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Requests as commands, which a shell runs.
+/// Tests of requests that are described as curl commands, which a shell runs.
 @Suite(.timeLimit(.minutes(5))) struct CURLDescriptionTests {
   private let server: BodyServer
   private let session: HTTPSessionManager
@@ -25,7 +25,7 @@ import Testing
 
   private func field(_ name: String, _ value: String) -> HTTPFields { [HTTPField.Name(name)!: value] }
 
-  /// Sends the request, runs its command, and expects that the server sees the same.
+  /// Sends a request, runs its curl command, and expects that the server receives the same request from both.
   private func expectSame(
     _ request: HTTPRequest, _ body: HTTPBody? = nil, input: String = "",
     _ location: SourceLocation = #_sourceLocation
@@ -41,7 +41,7 @@ import Testing
     #expect(own.body == theirs.body, "\(command)", sourceLocation: location)
   }
 
-  /// Without the codings that each takes, and without how a file is cut into packets.
+  /// Returns the fields of a request without Accept-Encoding, because netwatch and curl accept different codings.
   private static func fields(_ request: BodyServer.Request) -> [String] {
     request.fields.filter { !$0.lowercased().hasPrefix("accept-encoding:") }
   }

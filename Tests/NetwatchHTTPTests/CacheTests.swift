@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 
 @Suite struct CacheTests {
-  /// All of it in a list, the oldest first.
+  /// A simple model of the cache: a list of all entries, with the oldest first.
   private struct Model {
     var entries: [(key: Int, value: Int, cost: Int)] = []
     let capacity: Int
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `an image costs four bytes a pixel`() throws {
-    // The head of a PNG of 300 by 200.
+    // These bytes are the head of a PNG of 300 by 200 pixels.
     var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
     bytes += [0, 0, 1, 44, 0, 0, 0, 200, 8, 6, 0, 0, 0, 0, 0, 0, 0]
     let image = EncodedImage(header: try #require(ImageHeader(Data(bytes))), data: Data(bytes))

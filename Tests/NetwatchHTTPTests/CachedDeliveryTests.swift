@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A session with a cache: how answers are delivered and stored, and what does not disturb that.
+/// Tests of a session with a cache: how answers are delivered and stored, and what does not disturb that.
 @Suite(.timeLimit(.minutes(5))) struct CachedDeliveryTests {
   // MARK: Ways of delivery
 
@@ -25,7 +25,7 @@ import Testing
     _ = try await session.data(for: "a", options: .with { $0.onProgress = { news in progress.change { $0 = news } } })
     #expect(progress.now?.received == 960_000 && progress.now?.totalToReceive == 960_000)
     #expect(origin.requests.count == 1)
-    // It asks for a body without an encoding, which is an answer of its own.
+    // A resumable download requests a body without an encoding, which the cache stores as another answer.
     for (name, use) in [("b", nil), ("c", HTTPCacheUse.hit)] {
       let reply = try await session.resumableDownload("b", to: origin.place.url(name))
       #expect(reply.metrics.cacheUse == use)
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `what a caller has cancelled is not stored`() async throws {
     let origin = try CacheOrigin { _ in
-      // More is announced than comes.
+      // The server announces more bytes than it sends.
       "HTTP/1.1 200 OK\r\n\(CacheOrigin.fresh)\r\nContent-Length: 100000\r\n\r\n"
         + String(repeating: "x", count: 50_000)
     }
@@ -60,7 +60,7 @@ import Testing
     }
     try await beginning().cancel()
     try await eventually(kinds.now) { $0 == [.cancelled] }
-    // Nor is what breaks off, or is more than the caller takes.
+    // An answer that breaks off, or that is longer than the caller accepts, is not stored either.
     let late = try await beginning()
     await session.pass(.seconds(9), on: clock)
     try await eventually(kinds.now) { $0 == [.cancelled, .timedOut] }
@@ -133,7 +133,7 @@ import Testing
     _ = try await session.data(for: "a", options: options)
     let events = session.taskEvents()
     #expect(try await session.data(for: "a", options: options).metrics.cacheUse == .hit)
-    // Without the token, it is another request.
+    // A request without the token is another request, because of `Vary: Authorization`.
     #expect(try await session.data(for: "a").text == "2")
     var kinds: [String] = []
     for await event in events {
@@ -167,7 +167,7 @@ import Testing
   @Test func `an answer that the cache keeps for a transport that hangs is not disturbed by its end`() async throws {
     let (isUp, hanging, clock) = (Box(true), Box(0), ManualClock())
     let transport = ScriptedTransport { _, _ in
-      // It ends when it is cancelled.
+      // The transport hangs until its task is cancelled.
       if !isUp.now {
         hanging.change { $0 += 1 }
         let mute = AsyncStream<Void>.makeStream()
@@ -249,7 +249,8 @@ import Testing
     #expect(try await session.data(for: "a").text == "x")
     _ = await session.configuration.cache?.currentSize
     try Programs.run(["mount", "-o", "remount,ro", disk])
-    // What the server does not know is not asked for again and again.
+    // The server's 304 does not confirm the stored answer, which cannot be removed from a read-only disk. Each call
+    // makes one request for the whole answer after that, and no further ones.
     let before = origin.requests.count
     for _ in 0..<2 {
       let reply = try await session.data(for: "a")
@@ -287,7 +288,8 @@ import Testing
         var configuration = HTTPSessionConfiguration()
         configuration.cache = try HTTPDiskCache(folder: URL(filePath: path))
         let session = try HTTPSessionManager(baseURL: url, configuration: configuration)
-        // In the middle of the body of one of the first answers, of which the first part may have been stored.
+        // The process is killed in the middle of the body of one of the first answers. A part of that body may have
+        // been stored.
         for number in 0... {
           _ = try await session.data(
             for: "\(number % 5)",
@@ -303,7 +305,7 @@ import Testing
     for number in 0..<5 {
       #expect(try await session.data(for: "\(number)", options: .policy(.prefersCache)).text == body)
     }
-    // The last one has been stored when the cache answers.
+    // When the cache answers, it has stored the last answer.
     _ = await session.configuration.cache?.currentSize
     let names = try FileManager.default.contentsOfDirectory(atPath: origin.place.file("cache"))
     #expect(names.count == 5)
@@ -311,7 +313,7 @@ import Testing
   }
 }
 
-/// Wants nothing to be repeated, and counts the questions.
+/// An interceptor that never wants a request to be repeated, and counts how often it is asked.
 private struct RepetitionCounter: RequestInterceptor {
   let asked: Box<Int>
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A session with a cache, and nginx, whose validators and encodings are its own.
+/// Tests of a session with a cache and nginx, which has its own validators and encodings.
 @Suite(.timeLimit(.minutes(5))) struct CachedNginxTests {
   @Test func `a compressed answer is kept as it was delivered, and validated`() async throws {
     let nginx = try NginxServer()

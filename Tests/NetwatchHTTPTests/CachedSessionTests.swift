@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A session with a cache: what it asks its server for, and what its caller gets.
+/// Tests of a session with a cache: what it requests from the server, and what the caller gets.
 @Suite(.timeLimit(.minutes(5))) struct CachedSessionTests {
   // MARK: Policies
 
@@ -56,7 +56,8 @@ import Testing
     #expect(origin.requests.count == 3)
   }
 
-  /// What belongs to a user who has gone must not come back with a response that was on its way.
+  /// Checks that a response on its way is not stored after everything was removed: it may belong to a user who has
+  /// logged out.
   @Test(arguments: [true, false]) func `what was on its way when all was removed is not there afterwards`(
     _ isValidated: Bool
   ) async throws {
@@ -95,12 +96,12 @@ import Testing
     #expect(origin.requests.count == 1)
     let validated = try await session.data(for: "a", options: .policy(.revalidates))
     #expect(validated.text == "1" && validated.metrics.cacheUse == .validated && origin.requests.count == 2)
-    // The head of the 304 is kept with the answer.
+    // The fields of the 304 were stored with the answer.
     let refreshed = try await session.data(for: "a")
     #expect(refreshed.metrics.cacheUse == .hit && refreshed.response.headerFields[HTTPField.Name("X-New")!] == "2")
     let loaded = try await session.data(for: "a", options: .policy(.ignoresCache))
     #expect(loaded.text == "3" && loaded.metrics.cacheUse == nil && origin.requests.count == 3)
-    // What was loaded has taken the place of what there was.
+    // The answer that was loaded has replaced the stored one.
     let kept = try await session.data(for: "a", options: .policy(.requiresCache))
     #expect(kept.text == "3" && kept.metrics.cacheUse == .hit)
     let posted = try await session.upload(.text("x"), with: "a", options: .policy(.requiresCache))
@@ -148,7 +149,7 @@ import Testing
     let old = try await reply([.cacheControl: "only-if-cached, min-fresh=601"])
     #expect(old.response.status == .gatewayTimeout && old.metrics.cacheUse == .miss)
     #expect(try await reply([.range: "bytes=0-1"]).metrics.cacheUse == nil)
-    // A condition of the caller's own is his, and so is its answer.
+    // A condition of the caller is sent unchanged, and the caller gets the answer to it.
     let own = try await reply([.ifNoneMatch: "\"1\""])
     #expect(own.response.status == .notModified && own.metrics.cacheUse == nil)
     #expect(origin.requests.count == 5)
@@ -176,7 +177,7 @@ import Testing
     let other = try await get("en")
     #expect(other.text == "en" && other.metrics.cacheUse == nil)
     #expect(origin.requests.count == 2)
-    // Neither has taken the other one's place.
+    // The answers for both languages are stored beside each other.
     for language in ["de", "en"] {
       let reply = try await get(language)
       #expect(reply.text == language && reply.metrics.cacheUse == .hit)
@@ -216,7 +217,7 @@ import Testing
     #expect(first.response.headerFields[.cacheControl] == "no-cache")
     let hit = try await session.data(for: "a")
     #expect(hit.metrics.cacheUse == .hit && hit.response.headerFields[.cacheControl] == "max-age=600")
-    // A 304 does not bring the server's wish back.
+    // After a 304, the field that the caller has stored still counts, not the field that the server sends.
     let validated = try await session.data(for: "a", options: .policy(.revalidates))
     #expect(validated.metrics.cacheUse == .validated && validated.text == "1")
     #expect(try await session.data(for: "a").metrics.cacheUse == .hit)
@@ -266,7 +267,7 @@ import Testing
     for (agent, use) in [("x", nil), ("x", HTTPCacheUse.hit), ("y", nil)] {
       let session = try origin.session { $0.userAgent = agent }
       #expect(try await session.data(for: "a").metrics.cacheUse == use)
-      // Another cache sees the answer once this one has stored it.
+      // Another cache finds the answer only after this one has stored it.
       _ = await session.configuration.cache?.currentSize
     }
   }
@@ -476,7 +477,7 @@ import Testing
     }
     let reply = try await wait(.with { $0.timeout = .seconds(9) }, 2).get()
     #expect(reply.text == "x" && reply.metrics.cacheUse == .stale)
-    // The time for the whole task is over, and there is none for another answer.
+    // The time for the whole task is over, so the task does not get a stale answer either.
     let late = try await wait(.with { $0.totalTimeout = .seconds(9) }, 3)
     #expect(throws: HTTPError.self) { try late.get() }
     if case .failure(let error as HTTPError) = late { #expect(error.kind == .timedOut) }

@@ -22,7 +22,7 @@ private enum Route: RequestConvertible {
   }
 }
 
-/// What a session is asked for, and how its options and those of a call come together.
+/// Tests of the calls of a session, and of how its options and those of a call are merged.
 @Suite(.timeLimit(.minutes(5))) struct CallTests {
   private let server: ScriptedServer
   private let session: HTTPSessionManager
@@ -36,7 +36,7 @@ private enum Route: RequestConvertible {
 
   private func echo(_ data: Data) throws -> Echo { try JSONDecoder().decode(Echo.self, from: data) }
 
-  // MARK: Places
+  // MARK: Paths
 
   @Test func `every kind of awaited request knows paths relative to the base`() async throws {
     let folder = try TemporaryFolder()
@@ -156,7 +156,7 @@ private enum Route: RequestConvertible {
     #expect(error?.kind == .responseTooLarge)
     let call = HTTPCall(.post, "long", options: .with { $0.maximumBytesInMemory = 10 })
     #expect(await #expect(throws: HTTPError.self) { try await session.send(call) }?.kind == .responseTooLarge)
-    // What is said last wins.
+    // The options that are given last win.
     let long = try await session.send(
       call, body: .text(String(repeating: "x", count: 2_000)), options: .with { $0.maximumBytesInMemory = 10_000 },
       as: Echo.self)
@@ -208,7 +208,7 @@ private enum Route: RequestConvertible {
     let merged = session.merged(with: named)
     #expect(merged.timeout == .seconds(60) && merged.totalTimeout == nil && merged.onProgress == nil)
     #expect(merged.isIndicated && merged.maximumRedirects == 5 && merged.credential?.user == "u")
-    // Nothing was forgotten: whatever was changed above is what merging an untouched one has kept.
+    // Every option differs from its default, so the changes above have left out none.
     #expect(zip(text(session), text(HTTPTaskOptions())).allSatisfy { $0 != $1 })
   }
 }

@@ -90,7 +90,7 @@ import Testing
     #expect(message.contains("no private key"), "\(message)")
   }
 
-  /// As OpenSSL 1 wrote every file: RC2 with 40 bits.
+  /// Tests RC2 with 40 bits, the cipher that OpenSSL 1 used for every PKCS #12 file.
   @Test func `an old cipher is named, and the advice works`() throws {
     let old = try pkcs12("-legacy")
     let message = try refusal { try ClientCertificate(pkcs12: old, passphrase: "sesame") }

@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchHTTP
 @testable import NetwatchHTTPFoundation
 
-/// Requests whose bodies are compressed as they are sent.
+/// Tests of requests whose bodies are compressed while they are sent.
 @Suite(.timeLimit(.minutes(5))) struct CompressedBodyTests {
   private static let text = Data((0..<30_000).map { "line \($0 &* 7_919 % 1_000)" }.joined(separator: "\n").utf8)
 
@@ -63,7 +63,7 @@ import Testing
     let request = try #require(server.requests.first)
     #expect(request.values("content-encoding") == ["gzip"])
     #expect(request.values("content-type") == [body.contentType].compactMap { $0 })
-    // What is short and in memory has a length; nothing else can.
+    // Only a short body in memory has a known length after compression. All others are sent in chunks.
     #expect(request.values("transfer-encoding") == (kind == .short ? [] : ["chunked"]))
     #expect(request.values("content-length") == (kind == .short ? ["\(request.body.count)"] : []))
     #expect(try Self.inflate([UInt8](request.body)) == expected)
@@ -175,7 +175,8 @@ import Testing
   {
     let server = try BodyServer()
     let session = try HTTPSessionManager()
-    // A session remembers what the last request was like: bodies of no known length among those without.
+    // A session uses the libcurl handle of its last request again, so requests without a body alternate here with
+    // bodies of unknown length.
     for _ in 0..<2 {
       _ = try await session.data(for: HTTPRequest(.put, to: server.url))
       let body = HTTPBody.sequence(AsyncStream<Data> { $0.finish() }, contentType: type).compressed()

@@ -4,22 +4,22 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A connection of a test's, which has the number of its socket in its local port.
+/// Returns a connection whose local port is the number of its socket.
 private func connection(_ number: CInt) -> Connection {
   Connection(local: .v4(0x0a00_0001), localPort: UInt16(number), peer: .v4(0x0a09_0909), peerPort: 80)
 }
 
 @Suite struct ConnectionMachineTests {
-  /// A step of one connection's life: what the kernel says, and at which second.
+  /// A step in the life of a connection: the answer of the kernel, and the time in seconds.
   private enum Step {
     case says(PeerRoute, Int)
-    /// The time of the machine's timer has come, and this is what the kernel says then.
+    /// The time of the machine's timer has come, and the kernel then gives this answer.
     case woke(PeerRoute, Int)
   }
 
   private static let grace = Duration.seconds(3)
 
-  /// - Returns: the second at which the connection was lost; nil if it was not.
+  /// - Returns: The second at which the connection was lost. Nil if it was not lost.
   private func loss(_ steps: [Step], grace: Duration = grace) -> Int? {
     var machine = ConnectionMachine(grace: grace)
     #expect(machine.handle(.opened(7, connection(7)), at: .zero) == [.ask(7, connection(7))])
@@ -30,7 +30,7 @@ private func connection(_ number: CInt) -> Connection {
         case .woke(let route, let second): (.woke, route, second)
         }
       let now = Duration.seconds(second)
-      // The first answer is about the connection that was opened.
+      // The machine asks the first question when the connection is opened.
       let asked = index == 0 ? [.ask(7, connection(7))] : machine.handle(event, at: now)
       guard asked.contains(.ask(7, connection(7))) else { continue }
       if machine.handle(.answered(7, route), at: now).contains(.lose(7, connection(7))) {
@@ -59,10 +59,10 @@ private func connection(_ number: CInt) -> Connection {
       .says(.link(2), 0), .says(route, 1), .says(.link(2), 3), .woke(.link(2), 4), .woke(.link(2), 9),
     ]
     #expect(loss(back) == nil)
-    // The grace of the next loss is a whole one.
+    // The grace begins again with the next loss.
     #expect(loss(back + [.says(route, 10), .woke(route, 12)]) == nil)
     #expect(loss(back + [.says(route, 10), .woke(route, 13)]) == 13)
-    // The end of the grace asks once more: the news may have been lost.
+    // At the end of the grace, the machine asks once more, because a message about the route may have been lost.
     #expect(loss([.says(.link(2), 0), .says(route, 1), .woke(.link(2), 4), .woke(route, 9)]) == nil)
   }
 
@@ -108,7 +108,8 @@ private func connection(_ number: CInt) -> Connection {
 
   // MARK: Random walk
 
-  /// A kernel whose routes change, and connections that come and go. Compares the losses with a plain rule of who and when.
+  /// Simulates a kernel whose routes change, and connections that open and close. Compares which connections are lost,
+  /// and when, with a simple rule.
   @Test(arguments: [UInt64](1...40)) func `a thousand changes lose the right connections, and no others`(seed: UInt64) {
     var random = SplitMix(seed: seed)
     let grace = Duration.seconds(Int.random(in: 0...4, using: &random))
@@ -167,7 +168,7 @@ private func connection(_ number: CInt) -> Connection {
         wakeTime = nil
         perform(.woke)
       }
-      // Once the machine has run, no connection stays that should be lost.
+      // After the machine has run, no connection is left that should have been lost.
       if wakeTime.map({ $0 > now }) ?? true {
         for (socket, route) in routes where route != homes[socket] {
           #expect(changed[socket].map { now < $0 + grace } ?? false, "\(socket) \(route) at \(now)")

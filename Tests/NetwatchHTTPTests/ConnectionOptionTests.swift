@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// How a session makes, keeps and chooses its connections.
+/// Tests of how a session makes, keeps and chooses its connections.
 @Suite(.timeLimit(.minutes(5))) struct ConnectionOptionTests {
   private static let facts = """
     location = /facts { default_type text/plain; return 200 "$remote_addr $server_protocol $host $connection"; }
@@ -20,7 +20,8 @@ import Testing
     return try HTTPSessionManager(configuration: configuration, policy: policy, path: path)
   }
 
-  /// The address of the client, the protocol, the host and the number of the connection, as the server has seen them.
+  /// Returns what the server has seen: the address of the client, the protocol, the host and the number of the
+  /// connection.
   private func facts(_ url: URL, _ session: HTTPSessionManager) async throws -> [String] {
     let reply = try await session.data(for: HTTPRequest(.get, to: url.appending(path: "facts")))
     return String(decoding: reply.value, as: UTF8.self).split(separator: " ").map(String.init)
@@ -40,7 +41,7 @@ import Testing
     let server = try NginxServer(
       server: "listen unix:\(folder.file("plain")); listen unix:\(folder.file("tls")) ssl http2; \(Self.facts)",
       certificate: chain)
-    // It never waits for a path to the network, and no change of it means anything.
+    // A session with a Unix socket never waits for a network path, and ignores its changes.
     let path = NoPath()
     let plain = try session(path: path) {
       $0.unixSocketPath = folder.file("plain")
@@ -79,7 +80,7 @@ import Testing
 
   @Test func `an address or an interface that is not there is told`() async throws {
     let server = try NginxServer()
-    // 192.0.2.0/24 is for documentation alone (RFC 5737).
+    // The network 192.0.2.0/24 is only for documentation (RFC 5737), so no interface has this address.
     let address = try await failure(server.url, session { $0.localEndpoint = .address(.v4(0xc000_0207)) })
     #expect(address.kind == .cannotConnect)
     #expect(
@@ -122,7 +123,7 @@ import Testing
     let listener = try MuteListener(0x7f00_0009, port: port)
     let session = try session { $0.addressOverrides = ["a.invalid": [mute, loopback]] }
     async let address = facts(URL(string: "http://a.invalid:\(port)/")!, session)[0]
-    // The only address has all the time there is, which is more than the three seconds of others.
+    // The only address of a name has the whole timeout. An address that is followed by another one has three seconds.
     let patient = try self.session { $0.addressOverrides = ["b.invalid": [mute]] }
     let began = ContinuousClock.now
     let error = await #expect(throws: HTTPError.self) {
@@ -151,16 +152,16 @@ import Testing
     }.resume()
     try await eventually(Self.attempts(to: addresses[0], port)) { $0 > before[0] }
     await session.pass(.seconds(4), on: clock)
-    // The next address comes when the kernel has given the first one up, after three seconds.
+    // The next address is tried when the kernel has given up the first one, after three seconds.
     try await eventually(Self.attempts(to: addresses[1], port)) { $0 > before[1] }
     await session.pass(.seconds(1), on: clock)
     try await eventually(kinds.now) { $0 == [.timedOut] }
     withExtendedLifetime((server, listeners)) {}
   }
 
-  /// The number of sockets from which the kernel sends SYN to an address (SYN_SENT).
+  /// Returns the number of sockets from which the kernel sends SYN to an address (state SYN_SENT).
   private static func attempts(to address: UInt32, _ port: Int) throws -> Int {
-    // The kernel gives a part of the table at a time.
+    // One read(2) returns only a part of this table, so the file is read to its end.
     let file = try #require(FileHandle(forReadingAtPath: "/proc/self/net/tcp"))
     let table = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     let peer = String(format: "%08X:%04X", address.byteSwapped, port)
@@ -186,7 +187,7 @@ import Testing
       let session = try session(policy: policy) { $0.httpVersion = version }
       #expect(try await facts(server.tlsURL(), session)[1] == secure)
       if version == .http2PriorKnowledge {
-        // All of them by one connection, if libcurl can.
+        // All requests share one connection if this version of libcurl can do so.
         let connections = try await withThrowingTaskGroup(of: String.self) { group in
           for _ in 0..<20 { group.addTask { try await facts(clearURL, session)[3] } }
           return try await group.reduce(into: Set<String>()) { $0.insert($1) }
@@ -204,7 +205,8 @@ import Testing
 
   // MARK: The pool
 
-  /// Returns what the server has seen of as many requests, of which all but the first ones wait while it holds its answers.
+  /// Sends `count` requests, waits until the server has `limit` of them and holds its answers, and lets it answer all.
+  /// Returns what the server has counted.
   private func requests(
     _ count: Int, hosts: [String], limit: Int, _ session: HTTPSessionManager
   ) async throws -> GateServer.Counts {
@@ -225,7 +227,8 @@ import Testing
     let hosts = ["a.localhost", "b.localhost", "c.localhost", "d.localhost"]
     let perHost = try await requests(40, hosts: [hosts[0]], limit: 3, session { $0.maximumConnectionsPerHost = 3 })
     #expect((perHost.allConnections, perHost.mostRequests) == (3, 3))
-    // The server hears of the end of a connection later than of the next one, but of its last answer before.
+    // The server may notice the end of a connection only after the next one has begun, so it cannot count connections
+    // here. It notices its last answer earlier.
     let all = try await requests(40, hosts: hosts, limit: 2, session { $0.maximumConnections = 2 })
     #expect(all.mostRequests == 2)
   }
@@ -256,7 +259,8 @@ import Testing
     ]
     var first: [String] = []
     for session in sessions { first.append(try await facts(server.url, session)[3]) }
-    // libcurl counts in whole seconds of the kernel's clock: 2.1 s are more than one for it, whenever they begin.
+    // libcurl counts in whole seconds of the kernel's clock. 2.1 seconds are more than one of them, whenever they
+    // begin.
     let mute = try ScriptedServer { connection, _ in connection.waitForEnd() }
     defer { mute.stop() }
     let error = await #expect(throws: HTTPError.self) {
@@ -297,7 +301,8 @@ import Testing
     }
   }
 
-  /// The intervals of this process's connections to a port; nil for those without.
+  /// Returns the keep-alive interval of each connection of this process to a port, in seconds. Nil for a connection
+  /// without keep-alive, -1 if its idle time and its interval differ.
   private static func keepAlive(ofConnectionsTo port: UInt16) -> [CInt?] {
     options(ofConnectionsTo: port) { option -> CInt? in
       guard option(SOL_SOCKET, SO_KEEPALIVE) != 0 else { return CInt?.none }
@@ -306,7 +311,7 @@ import Testing
     }
   }
 
-  /// What `read` makes of each of this process's connections to a port.
+  /// Returns the result of `read` for each connection of this process to a port.
   private static func options<Value>(
     ofConnectionsTo port: UInt16, _ read: (_ option: (_ level: CInt, _ option: CInt) -> CInt) -> Value
   ) -> [Value] {
@@ -386,7 +391,7 @@ import Testing
   }
 }
 
-/// A machine that is offline.
+/// A path source of a machine that is offline.
 private final class NoPath: PathSource {
   var hasPath: Bool { false }
   func onPathChange(_ body: @escaping @Sendable () -> Void) -> any AnyObject & Sendable { self }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What becomes of compressed bodies, and how many bytes of one are kept.
+/// Tests of how compressed bodies are decoded, and how many of their bytes are kept.
 @Suite(.timeLimit(.minutes(5))) struct ContentCodingTests {
   private let session: HTTPSessionManager
 
@@ -17,7 +17,8 @@ import Testing
     return try Data(contentsOf: folder.url("zeros.gz"))
   }
 
-  /// Answers `/CODING` with the same body in that coding, and tells of each request's head.
+  /// Starts a server that answers `/CODING` with this body and `Content-Encoding: CODING`. It appends the head of each
+  /// request to `heads`.
   private static func server(_ body: Data, _ heads: Box<[String]> = Box([])) throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while let head = connection.readHead() {
@@ -96,7 +97,8 @@ import Testing
     #expect(count == 1_000_000)
   }
 
-  /// Answers each request with what `answer` makes of its path, and closes the connection where there is no length.
+  /// Starts a server that answers each request with the head and body that `answer` returns for its path. If the head
+  /// states no length, the server closes the connection after the body.
   private static func server(answering answer: @escaping @Sendable (String) -> (head: String, body: Data)) throws
     -> ScriptedServer
   {
@@ -152,7 +154,7 @@ import Testing
     }
   }
 
-  /// As libcurl 8.14 does, because nobody has asked for one.
+  /// Whether libcurl refuses a transfer coding that the request has not asked for, as libcurl 8.14 does.
   private func refusesTransferCodings(_ server: ScriptedServer) async -> Bool {
     do {
       _ = try await get("whole-transfer", of: server)
@@ -210,7 +212,7 @@ import Testing
     for try await part in reply.body {
       #expect(part.allSatisfy { $0 == 0 })
       received += part.count
-      // The session's thread has done all that it can when it answers.
+      // The session's thread answers this only after it has done all that it can do at the moment.
       if received < 1_000_000 { _ = await session.tasks() }
     }
     #expect(received == count)

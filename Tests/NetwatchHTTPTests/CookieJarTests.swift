@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What servers set, and what they get back.
+/// Tests of the cookies that servers set, and of those that they get back.
 @Suite struct CookieJarTests {
   private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -14,14 +14,14 @@ import Testing
     return try #require(CookieJar.Place(of: HTTPRequest(.get, to: url)))
   }
 
-  /// The cookies that a page gets after another one has set them.
+  /// Returns the cookies that a page gets after another page has set some.
   private static func sent(
     _ cookies: [String], from first: String = "http://www.example.org/set/x", to second: String? = nil,
     after seconds: Double = 0
   ) throws -> String? {
     var jar = CookieJar()
     for cookie in cookies { jar.take(cookie, from: try place(first), at: now) }
-    // What is listed, kept and stored again is the same.
+    // A jar into which the listed cookies are stored again must send the same cookies.
     let kept = try JSONDecoder().decode([SessionCookie].self, from: JSONEncoder().encode(jar.all(at: now)))
     var other = CookieJar()
     for cookie in kept { other.store(cookie, at: now) }
@@ -126,7 +126,7 @@ import Testing
     jar.take("sid=good; Secure", from: safe, at: Self.now)
     for number in 0..<200 { jar.take("x\(number)=1; Path=/zzz", from: plain, at: Self.now) }
     jar.take("sid=evil", from: plain, at: Self.now)
-    // Swift's letters are not the bytes that a server reads.
+    // In Swift, U+0301 and the equals sign before it are one character. A server reads bytes, and finds the name `sid`.
     jar.take("sid=\u{301}x=v", from: plain, at: Self.now)
     #expect(jar.header(for: safe, at: Self.now) == "sid=good")
     for number in 0..<4_000 {

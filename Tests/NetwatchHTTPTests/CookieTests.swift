@@ -89,7 +89,8 @@ import Testing
       #expect(SessionCookie(name: "n", value: text, domain: "h") == nil)
       #expect(SessionCookie(name: text, value: "v", domain: "h") == nil)
       #expect(SessionCookie(name: "n", value: "v", domain: text) == nil)
-      // A cookie without a path gets that of its request, which may have parameters (RFC 3986, section 3.3).
+      // A path may contain a semicolon: a cookie without a path gets that of its request, which may have parameters
+      // (RFC 3986, section 3.3).
       #expect((SessionCookie(name: "n", value: "v", domain: "h", path: "/" + text) == nil) == (text != "a;b"))
     }
     #expect(SessionCookie(name: "", value: "v", domain: "h") == nil)

@@ -5,9 +5,10 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What a session was given to show to its own servers is shown to no other one.
+/// Tests that a session shows its credentials only to its own servers.
 @Suite(.timeLimit(.minutes(5))) struct CredentialScopeTests {
-  /// The base's, and one that answers as it is told. The same program on another port or under another name is another origin.
+  /// The server of the base URL, which redirects `/away` to the other server. The same machine with another port or
+  /// another name is another origin.
   private let home: HeadServer
   private let other: HeadServer
 
@@ -86,7 +87,7 @@ import Testing
     let session = try HTTPSessionManager(baseURL: home.url(), configuration: configuration)
     _ = try await session.data(for: HTTPRequest(.get, to: home.url()))
     _ = try await session.data(for: HTTPRequest(.get, to: other.url()))
-    // Options that begin as a copy of the session's bring its credential along, too.
+    // Options that are copied from the session contain its credential, which still goes only to the base.
     var options = session.configuration.taskOptions
     options.timeout = .seconds(30)
     _ = try await session.data(for: HTTPRequest(.get, to: other.url()), options: options)
@@ -107,7 +108,7 @@ import Testing
     _ = try await session.data(for: HTTPRequest(.get, to: other.url(host: "localhost")))
     #expect(other.values("cookie") == [["secret"], ["secret"], []])
     #expect(other.values("authorization") == [["Basic YWxpOng="], ["Basic YWxpOng="], []])
-    // What the caller has given for one request is for that one's origin.
+    // A field that the caller sets for one request goes only to the origin of that request.
     let own: HTTPFields = [.cookie: "own"]
     _ = try await session.data(for: HTTPRequest(.get, to: home.url("away"), headerFields: own))
     #expect(home.values("cookie").last == ["own"])

@@ -80,11 +80,11 @@ import Testing
       #expect(error?.kind == .fileFailed)
       #expect(error?.message.contains(words) == true, "\(error!)")
     }
-    // Only root may make devices; every process finds this one.
+    // Only root can make a device, so this test uses one that always exists.
     let device = await #expect(throws: HTTPError.self) { try await download(to: URL(filePath: "/dev/null")) }
     #expect(device?.message.contains("it is a device") == true)
     #expect(names.sorted() == ["link", "loop", "made", "new", "pipe", "there"])
-    // Somebody else's link could lead anywhere, also behind one's own.
+    // Another user's link could lead anywhere. So could a link of this user that leads to such a link.
     guard geteuid() == 0 else { return }
     #expect(unsafe lchown(link.path, 1, 1) == 0)
     try FileManager.default.createSymbolicLink(atPath: folder.file("own"), withDestinationPath: "link")
@@ -105,7 +105,7 @@ import Testing
     #expect(try Data(contentsOf: other.appending(path: "large.bin")) == Self.content)
     _ = try await session.download(request, to: .named(createsFolders: true) { _ in other.appending(path: "e/f") })
     #expect(try Data(contentsOf: other.appending(path: "e/f")) == Self.content)
-    // A folder that cannot be made is an error before anything is written.
+    // If the folder cannot be made, the error comes before anything is written.
     let blocked = target.appending(path: "x")
     let failure = await #expect(throws: HTTPError.self) {
       try await session.download(request, to: .file(blocked, createsFolders: true))
@@ -149,7 +149,7 @@ import Testing
     let server = try ScriptedServer { [folder] connection, _ in
       _ = connection.readHead()
       connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
-      // The download has begun when its file is there.
+      // The download has begun when its file exists.
       _ = try? eventually(try folder.names) { !$0.isEmpty }
       _ = try? folder.write("old", to: "here.bin")
       connection.write("new!")
@@ -165,7 +165,7 @@ import Testing
     #expect(names == ["here.bin"])
   }
 
-  /// Whoever owns a folder above the file can put another one in its place.
+  /// Checks a folder that is replaced during a download. The owner of a folder above the file can do that.
   @Test(arguments: [false, true])
   func `a folder that is exchanged meanwhile gets nothing`(_ isResumable: Bool) async throws {
     let goesOn = DispatchSemaphore(value: 0)

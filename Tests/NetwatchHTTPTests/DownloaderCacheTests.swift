@@ -5,11 +5,11 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What a downloader's cache gives to whom, and what it says to servers.
+/// Tests of which requests a downloader's cache answers, and of what the downloader sends to servers.
 @Suite(.timeLimit(.minutes(5))) struct DownloaderCacheTests {
   private typealias DataDownloader = Downloader<HTTPResponseSerializer>
 
-  /// Paths say what is to be answered; each answer has an entity tag.
+  /// A server that chooses its answer by the path. Each answer except the redirect has an entity tag.
   private let server: HeadServer
   private let session: HTTPSessionManager
 
@@ -71,7 +71,7 @@ import Testing
     hasMoved.change { $0 = true }
     #expect(try await downloader.value(for: request).response.headerFields[which] == "new")
     #expect(server.values("if-none-match") == [[], ["\"1\""], []])
-    // Nothing is left of what was there.
+    // The old answer was removed, so its validator is not sent.
     hasMoved.change { $0 = false }
     #expect(try await downloader.value(for: request).response.headerFields[which] == "old")
     #expect(server.values("if-none-match").last == [])
@@ -93,7 +93,7 @@ import Testing
     #expect(server.values("if-none-match") == [[], ["\"1\""], []])
   }
 
-  // MARK: What a request says
+  // MARK: Requests with cache directives
 
   @Test(arguments: [
     ("Cache-Control", "no-cache"), ("Cache-Control", "max-age=0"), ("Cache-Control", "no-store"),
@@ -111,7 +111,7 @@ import Testing
       clock.change { $0 += .seconds(10) }
     }
     #expect(paths.count == 4)
-    // What the server was asked for is fresh for those that want nothing.
+    // The answer that the server has given to these requests is fresh for requests without directives.
     _ = try await downloader.value(for: request("a"))
     #expect(paths.count == 4)
     _ = try await downloader.value(for: request("a", "max-age=1000"))
@@ -155,7 +155,7 @@ import Testing
     #expect(server.values("cache-control").map(\.count).sorted() == [0, 1])
   }
 
-  // MARK: Whose it is
+  // MARK: Private and public answers
 
   private func sessions() throws -> [HTTPSessionManager] {
     try ["one", "two"].map { name in
@@ -239,7 +239,7 @@ import Testing
     #expect(paths == ["/public", "/private"])
   }
 
-  // MARK: Values and caches of one's own
+  // MARK: The app's own values and caches
 
   @Test func `a value of one's own takes the server's place, until its time is over`() async throws {
     let cache = DataDownloader.Cache()
@@ -277,7 +277,7 @@ import Testing
   }
 
   @Test func `an image costs its bytes, if they are more than its pixels`() throws {
-    // The head of a PNG of 1 by 1, with much behind it.
+    // These bytes are the head of a PNG of 1 by 1 pixel, and many further bytes follow.
     var bytes: [UInt8] = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52]
     bytes += [0, 0, 0, 1, 0, 0, 0, 1, 8, 6, 0, 0, 0, 0, 0, 0, 0]
     let data = Data(bytes) + Data(count: 100_000)
@@ -285,7 +285,7 @@ import Testing
   }
 }
 
-/// Keeps what is public only.
+/// A cache that keeps only public answers.
 private struct ChoosyCache: DownloadCache {
   let kept = AutoPurgingCache<CachedResource, CachedReply<Data>>()
   let refused = Box<[String]>([])

@@ -21,7 +21,7 @@ import Testing
     #expect(machine.handle(.cancelled(1)) == [.answerCancelled(1)])
     #expect(machine.handle(.cancelled(1)) == [])
     #expect(machine.handle(.cancelled(2)) == [.cancel(1), .answerCancelled(2)])
-    // It counts until it is over, and is not joined.
+    // A cancelled transfer counts until it has ended, and new requests do not join it.
     #expect(machine.handle(.requested(3, 7)) == [])
     #expect(machine.handle(.ended(1)) == [.begin(2, 7)])
   }
@@ -63,7 +63,7 @@ import Testing
   }
 }
 
-/// The machine beside a model that looks through everything each time.
+/// A downloader machine beside a simple model, which searches all transfers each time.
 private struct DownloaderWorld {
   private struct Transfer {
     let id: UInt64
@@ -113,7 +113,7 @@ private struct DownloaderWorld {
   }
 
   private mutating func cancel() {
-    // Also some that were answered already.
+    // Some of these receipts were already answered.
     let receipt = UInt64.random(in: 1...nextReceipt, using: &random)
     var expected: [DownloaderMachine<Int>.Effect] = []
     if let index = transfers.firstIndex(where: { $0.receipts.contains(receipt) }) {

@@ -62,7 +62,7 @@ import Testing
     let reply = try await downloader.value(for: request)
     #expect(reply.value == Data("hello".utf8))
     #expect(reply.response.status == .ok)
-    // The answer makes it fresh once more.
+    // The 304 has made the response fresh again.
     _ = try await downloader.value(for: request)
     _ = try await downloader.value(for: request, policy: .ignoresCache)
     #expect(try await statuses(3) == ["200", "304", "200"])
@@ -165,7 +165,7 @@ import Testing
         let request = try HTTPRequest(.get, to: session.url(for: "\(index)"))
         group.addTask { _ = try await downloader.value(for: request) }
       }
-      // Where the first ones have been made, all others wait.
+      // When the first three requests were sent, all others wait.
       try await server.waits(for: 3)
       server.open()
       try await group.waitForAll()

@@ -13,7 +13,7 @@ import Testing
     return Machine(settings, hasPath: hasPath)
   }
 
-  /// Begins, and lets the server answer.
+  /// Returns a machine whose connection is open: the server has answered.
   private static func open(_ change: (inout Machine.Settings) -> Void = { _ in }) -> Machine {
     var machine = machine(change)
     _ = machine.handle(.began, at: .zero, jitter: 0)
@@ -37,7 +37,7 @@ import Testing
       machine.handle(.ended(.complete), at: .seconds(10), jitter: 0.5)
         == [.prepare, .arm(token: 3, after: .seconds(7))])
     #expect(machine.phase == .waiting(until: .seconds(17)))
-    // Of the answer that has come long ago.
+    // This timer was for the answer, which has already come, so it does nothing.
     #expect(machine.handle(.timerFired(token: 1), at: .seconds(11), jitter: 0) == [])
     #expect(
       machine.handle(.timerFired(token: 3), at: .seconds(17), jitter: 0)
@@ -141,7 +141,7 @@ import Testing
     _ = machine.handle(.pathChanged(hasPath: true), at: .zero, jitter: 0)
     #expect(
       machine.handle(.ended(.failed(isPathLoss: false)), at: .zero, jitter: 0) == [.prepare, .connect, .disarm])
-    // Once: the next failure has another reason.
+    // This happens only once, because the next failure cannot be due to the earlier loss of the path.
     #expect(Self.wait(in: machine.handle(.ended(.failed(isPathLoss: false)), at: .zero, jitter: 0)) == .seconds(3))
   }
 

@@ -5,7 +5,7 @@ import Testing
 @testable import NetwatchHTTP
 
 @Suite struct EventStreamParserTests {
-  /// What a stream has brought.
+  /// The events and the state that a stream has brought.
   struct Reading: Hashable {
     var events: [ServerSentEvent] = []
     var lastEventID = ""
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  /// WHATWG HTML, sections 9.2.6 and 9.2.7, and what its words say of the rest.
+  /// The examples in WHATWG HTML, sections 9.2.6 and 9.2.7, and cases that follow from the text of these sections.
   static let examples = [
     Example(
       "three data fields of one event", "data: YHOO\ndata: +2\ndata: 10\n\n", [ServerSentEvent(data: "YHOO\n+2\n10")]),
@@ -146,7 +146,7 @@ import Testing
     #expect(found > 0)
   }
 
-  /// The specification's words, without a thought of parts, limits and speed.
+  /// Reads a stream as the specification describes it, without regard to parts, limits and speed.
   static func readSimply(_ bytes: Data) -> Reading {
     var bytes = Array(bytes)
     if bytes.starts(with: [0xef, 0xbb, 0xbf]) { bytes.removeFirst(3) }
@@ -161,7 +161,7 @@ import Testing
       if line.isEmpty {
         reading.lastEventID = id
         if !data.isEmpty {
-          // Without the last line feed, which may be the second half of a character that is CR and LF.
+          // The last line feed is removed as a byte, because in Swift CR and LF form one character.
           let text = String(decoding: data.utf8.dropLast(), as: UTF8.self)
           reading.events.append(ServerSentEvent(type: type.isEmpty ? "message" : type, data: text, id: id))
         }

@@ -29,7 +29,7 @@ private final class EventRecorder: HTTPEventObserver {
   }
 }
 
-/// What a session tells of its tasks, and the list of them.
+/// Tests of the events that a session reports about its tasks, and of the list of its tasks.
 @Suite(.timeLimit(.minutes(5))) struct EventTests {
   private let server: ScriptedServer
   private let session: HTTPSessionManager
@@ -104,7 +104,7 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(try await eventually(result.now) { $0 != nil } == true)
     await #expect(throws: HTTPError.self) { try await session.send("x", as: Int.self) }
     try await eventually(recorder.words.last) { $0 == "refused \(HTTPError.Kind.cannotDecodeContentData)" }
-    // What failed before a serializer, or what has none, is not told of.
+    // A task that fails before its serializer, or that has no serializer, causes no such event.
     await #expect(throws: HTTPError.self) { try await session.send("broken", as: TextResponseSerializer()) }
     #expect(try await session.data(for: "x").serializationDuration == nil)
     let words = try await finished(5)
@@ -124,7 +124,7 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(reply.allMetrics.last?.total == reply.metrics.total)
     #expect(reply.allMetrics.allSatisfy { $0.total > .zero && $0.protocolVersion == "1.1" })
     #expect(reply.allMetrics.map(\.reusedConnection) == [false, true])
-    // A redirect about which somebody thinks is broken off.
+    // If the caller is asked about a redirect, its attempt is broken off.
     let asked = try await session.data(for: "moved", options: .with { $0.onRedirect = { $0.next } })
     #expect(asked.allMetrics.count == 2 && asked.allMetrics[0].firstByte != nil)
     #expect(asked.allMetrics[0].total > .zero)
@@ -209,7 +209,7 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(await session.tasks(of: .data).map(\.info.label) == ["a", "b"])
     #expect(await session.tasks(of: .upload).first?.request.method == .post)
     #expect(all[1].state == .suspended)
-    // Whoever holds a task last decides whether it can still be resumed.
+    // A suspended task can be resumed by anybody who holds it, also by means of the list.
     all[1].resume()
     try await eventually(second.progress.received) { $0 == 2 }
     // An awaited request can be listed, watched and cancelled like any other.

@@ -8,12 +8,12 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Whether a file is on its disk before it has its name: seen by a kernel that refuses `fsync`.
+/// Tests that a file is on its disk before it gets its name. A kernel that refuses `fsync` shows this.
 @Suite(.timeLimit(.minutes(5))) struct FlushTests {
-  /// A session whose thread, and no other one, is refused every `fsync` with `EIO`, by a filter of its system calls. Threads have
-  /// the filters of the thread that makes them.
+  /// Returns a session whose thread gets `EIO` for every `fsync`. A filter of system calls (seccomp) does this, for
+  /// this thread only. A new thread has the filters of the thread that makes it.
   private static func sessionWithoutFlush() async throws -> HTTPSessionManager {
-    // Handed over under a lock: of a continuation's order ThreadSanitizer knows nothing.
+    // The result is passed under a lock, because ThreadSanitizer does not know the order that a continuation ensures.
     let made = Lock<Result<HTTPSessionManager, any Error>?>(nil)
     await withCheckedContinuation { continuation in
       Thread.detachNewThread {

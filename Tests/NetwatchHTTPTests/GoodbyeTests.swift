@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// How servers end TLS connections, and HTTP/2 connections and streams, and what the task says of it.
+/// Tests of how servers end TLS connections, HTTP/2 connections and HTTP/2 streams, and of what the task reports.
 @Suite(.timeLimit(.minutes(5))) struct GoodbyeTests {
   private let authority: CertificateAuthority
   private let leaf: CertificateAuthority.Pair
@@ -24,7 +24,7 @@ import Testing
 
   // MARK: The end of TLS
 
-  /// Ends each body as its path says: with an alert, or without.
+  /// The script of a server that ends each body as its path says: with a TLS alert (close_notify), or without one.
   private static let ends = """
     def serve(tls, number):
         while True:
@@ -82,7 +82,7 @@ import Testing
     #expect(try await get(server, "empty-cut").response.status == .noContent)
     let head = try await session.data(for: HTTPRequest(.head, to: server.url.appending(path: "cut")))
     #expect(head.response.status == .ok)
-    // A last chunk that is missing is a loss, whatever TLS says.
+    // If the last chunk is missing, the body is incomplete, with or without a close_notify.
     for end in ["alert", "cut"] {
       let error = await #expect(throws: HTTPError.self) {
         try await get(server, "missing-\(end)", .with { $0.acceptsMissingCloseNotify = true })
@@ -128,7 +128,13 @@ import Testing
 
   // MARK: The end of HTTP/2
 
-  /// Answers the first request of the first connection, leaves the connection at the second one, and answers everybody else.
+  /// Returns the script of a server that answers the first request of the first connection, leaves this connection with
+  /// GOAWAY at the second request, and answers every request of other connections.
+  ///
+  /// - Parameters:
+  ///   - first: Whether the server leaves at the first request. Default: false.
+  ///   - closes: Whether the server closes the connection after GOAWAY. Default: true.
+  ///   - steps: Whether the server first announces GOAWAY, with the highest number of a stream. Default: false.
   private static func goodbyes(first: Bool = false, closes: Bool = true, steps: Bool = false) -> String {
     """
     def serve(tls, number):
@@ -232,7 +238,7 @@ import Testing
     #expect(try server.notes == ["0"])
   }
 
-  /// A response that is not valid, and the end of the connection: the request has been processed.
+  /// Tests a response that is not valid, followed by GOAWAY. The server has processed the request.
   @Test func `a POST that was answered badly is not sent again`() async throws {
     let server = try PythonTLSServer(
       leaf, alpn: "h2",
@@ -252,7 +258,7 @@ import Testing
     #expect(try server.notes == ["0"])
   }
 
-  /// Requests that share a connection: any of them may read that the server leaves it.
+  /// Tests requests that share a connection. Any of them may be the one that reads GOAWAY.
   @Test func `of many requests at once, each that was not processed is sent again`() async throws {
     let server = try PythonTLSServer(
       leaf, alpn: "h2",
@@ -315,8 +321,8 @@ import Testing
   }
 
   /// - Parameters:
-  ///   - size: Of the request's body. The server takes 1,000 bytes of it.
-  ///   - isJoined: Whether the response and the reset come as one record of TLS.
+  ///   - size: The size of the request's body, in bytes. The server takes 1,000 bytes of it.
+  ///   - isJoined: Whether the response and the reset come in one TLS record.
   private func earlyResponse(
     _ code: Int, hasLength: Bool = true, size: Int = 3_000, isJoined: Bool = false
   ) async throws -> HTTPReply<Data> {
@@ -347,7 +353,7 @@ import Testing
     }
   }
 
-  /// libcurl 7.88 throws the response away as soon as it has read the reset behind it.
+  /// libcurl 7.88 discards a response when it has read the reset that follows it.
   @Test(arguments: [3_000, 3_000_000]) func `a response that libcurl has lost is named as the reason`(
     _ size: Int
   ) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Many requests on one connection, and what servers do to them.
+/// Tests of many requests on one connection, and of servers that disturb them.
 @Suite(.timeLimit(.minutes(5))) struct HTTP2Tests {
   private let authority: CertificateAuthority
   private let leaf: CertificateAuthority.Pair
@@ -62,7 +62,7 @@ import Testing
       #expect(throws: HTTPError.self) { try ends[number]?.get() }
       #expect(try ends[number + 3]?.get() == 400_000)
     }
-    // libcurl may tell the server of those that were cancelled only with the next request.
+    // libcurl may tell the server only with the next request that the first three were cancelled.
     #expect(connections(try await server.log(lines: 3)) == 1)
   }
 

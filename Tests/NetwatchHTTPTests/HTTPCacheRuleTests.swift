@@ -3,9 +3,9 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What RFC 9111 says, section by section. Numbers without a name are sections of it.
+/// Tests of the rules of RFC 9111. A number without the name of a standard is a section of RFC 9111.
 @Suite struct HTTPCacheRuleTests {
-  /// 1,000,000,000 seconds since 1970.
+  /// The date that is 1,000,000,000 seconds after the beginning of 1970.
   private static let date = "Sun, 09 Sep 2001 01:46:40 GMT"
   private static let came: Int64 = 1_000_000_000
 
@@ -29,7 +29,7 @@ import Testing
     let testDescription: String
     var answer: HTTPFields
     var asking: HTTPFields = [:]
-    /// Since the answer has come.
+    /// The time since the answer has come, in seconds.
     var age: Int64 = 0
     var policy = HTTPCachePolicy.standard
     let decision: CacheDecision
@@ -191,7 +191,7 @@ import Testing
     #expect(stored.age(at: Self.came) == 15)
     #expect(stored.age(at: Self.came + 7) == 22)
     #expect(stored.answer(at: Self.came + 7).headerFields[.age] == "22")
-    // A clock that was set back meanwhile takes nothing off.
+    // A clock that was set back in the meantime does not reduce the age.
     #expect(Self.stored([.age: "10"], asked: Self.came + 5)?.age(at: Self.came) == 10)
   }
 

@@ -21,7 +21,7 @@ import Testing
 
   private func stored(_ number: Int) async -> CacheSample? { await CacheSample.find(number, in: cache) }
 
-  // MARK: What it keeps
+  // MARK: Stored answers
 
   @Test func `an answer is found again, by this cache and by the next one`() async throws {
     for length in [0, 1, 100, 65_536, 1_000_000] {
@@ -77,14 +77,14 @@ import Testing
       try setAge(of: 1, 100 - age, in: "variants", variant: age)
     }
     #expect(["a", "b", "c", "d", "e"].map(found) == ["a", "b", "c", "d", nil])
-    // Again: "b" is the one that was not used for the longest.
+    // These ages make "b" the answer that was not used for the longest time.
     for (variant, age) in [(0, 10), (1, 90), (2, 20), (3, 30)] {
       try setAge(of: 1, age, in: "variants", variant: variant)
     }
     try store("e")
     #expect(["a", "b", "c", "d", "e"].map(found) == ["a", nil, "c", "d", "e"])
     #expect(folder.size() == 4 * 4_096)
-    // The answer to all languages is the only one.
+    // An answer without Vary is for all languages, and replaces the others.
     try store("x", vary: "")
     #expect(["a", "b", "c"].map(found) == ["x", "x", "x"])
     #expect(folder.size() == 4_096)
@@ -99,7 +99,7 @@ import Testing
     await sample.store(in: cache)
     let other = CacheSample(number: 1, seed: 2, length: 100)
     other.begin(in: cache).cancel()
-    _ = other.begin(in: cache)  // nobody holds it any more
+    _ = other.begin(in: cache)  // the writer is released before it has ended
     #expect(await stored(1) == sample)
     #expect(names.count == 1)
   }
@@ -126,9 +126,9 @@ import Testing
     #expect(names.count == 1)
   }
 
-  // MARK: Room
+  // MARK: Capacity
 
-  /// Stores answers of a kilobyte, which take 4 KiB each.
+  /// Stores answers with bodies of 1,000 bytes. Each of them takes 4 KiB on the disk.
   private static func fill(_ folder: CacheFolder, _ numbers: Range<Int>) {
     for number in numbers { CacheSample(number: number, seed: 1, length: 1_000).store(in: folder) }
   }
@@ -137,7 +137,7 @@ import Testing
     let folder = try CacheFolder(place.file("small"), capacity: 40 * 4_096)
     Self.fill(folder, 0..<40)
     #expect(folder.size() == 40 * 4_096)
-    // Of all the same age but a few.
+    // All answers have the same age except these.
     for (number, age) in [(3, 100), (5, 90), (7, 80), (9, 70), (11, 60)] { try setAge(of: number, age, in: "small") }
     #expect(folder.find(CacheSample.url(3)) != nil)
     Self.fill(folder, 40..<41)
@@ -177,7 +177,7 @@ import Testing
     #expect(await cache.currentSize == 5 * 4_096)
     await cache.remove(for: CacheSample.request(2))
     #expect(names.count == 4)
-    // The sample with the number has come at its second.
+    // The answer of a sample came as many seconds after the beginning of 1970 as its number says.
     await cache.removeAll(since: Date(timeIntervalSince1970: 4))
     #expect(await stored(1) != nil)
     #expect(await stored(3) != nil)
@@ -290,7 +290,7 @@ import Testing
     let cache = try HTTPDiskCache(folder: place.url("disk"))
     await CacheSample(number: 1, seed: 1, length: 100_000).store(in: cache)
     await CacheSample(number: 2, seed: 1, length: 300_000).store(in: cache)
-    // The old one is not lost by a new one for which there is no room.
+    // An answer that is too large for the disk does not replace the old one.
     await CacheSample(number: 1, seed: 2, length: 300_000).store(in: cache)
     #expect(await CacheSample.find(1, in: cache) == CacheSample(number: 1, seed: 1, length: 100_000))
     #expect(await CacheSample.find(2, in: cache) == nil)
@@ -299,7 +299,7 @@ import Testing
 
   // MARK: Damage
 
-  /// The only file of the cache.
+  /// Returns the path of the only file of the cache.
   private func onlyFile() throws -> String { "\(cache.folder.path)/\(try #require(names.first))" }
 
   @Test func `a file with any byte changed, cut or added is not used, and is removed`() async throws {
@@ -309,7 +309,8 @@ import Testing
     let whole = try Data(contentsOf: URL(filePath: path))
     var random = SplitMix(seed: 12)
     func find(_ data: Data) throws -> CachedAnswer? {
-      // `Data.write(to:)` waits for the disk (fsync), here thousands of times.
+      // `Data.write(to:)` is not used, because it waits for the disk (fsync), which would happen thousands of times
+      // here.
       let file = try #require(FileHandle(forWritingAtPath: path))
       try file.write(contentsOf: data)
       try file.truncate(atOffset: UInt64(data.count))
@@ -353,7 +354,7 @@ import Testing
         }
       }
       guard let read = StoredAnswer(fileText: changed) else { continue }
-      // What can be read can be used.
+      // A head that can be read can also be used without harm.
       _ = CacheDecision(on: CacheSample.request(1), read, .standard, at: 100)
       _ = read.mayStandIn(for: CacheSample.request(1), at: 100)
       #expect(read.response.headerFields.allSatisfy { !$0.value.utf8.contains(10) && !$0.value.utf8.contains(13) })
@@ -372,7 +373,7 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: place.file(names[1])))
   }
 
-  // MARK: Others
+  // MARK: Other processes
 
   @Test func `a process that is killed again and again leaves answers that are whole`() async throws {
     var found = 0
@@ -381,7 +382,7 @@ import Testing
         let cache = try HTTPDiskCache(folder: URL(filePath: path), capacity: 4 << 20)
         var random = SplitMix(seed: UInt64(round))
         for _ in 0..<Int.random(in: 2...8, using: &random) { await CacheSample.random(&random).store(in: cache) }
-        // Somewhere in the next ones: the thread of the disk is behind what it was given.
+        // The kill comes while the next answers are stored, because the cache's thread is behind its work.
         CacheSample.random(&random).begin(in: cache).finish()
         let last = CacheSample.random(&random)
         let writer = last.begin(in: cache, upTo: Int.random(in: 0...2 * last.length, using: &random))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Heads of responses, as servers fold and repeat them.
+/// Tests of the heads of responses, whose fields servers fold and repeat.
 @Suite struct HeadReaderTests {
   private static let heads = [
     "HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 5\r\n\r\n",
@@ -74,7 +74,8 @@ import Testing
       var reader = HeadReader(mostBytes: 256 * 1_024)
       let fields = values.map { "Content-Length: \($0)\r\n" }.joined()
       let isTaken = Self.lines("HTTP/1.1 200 OK\r\n\(fields)\(more)\r\n").allSatisfy { Self.take($0, &reader) }
-      // What is encoded has its length in itself (RFC 9112, section 6.3).
+      // Content-Length does not count for a body with a transfer coding, which has its length in itself (RFC 9112,
+      // section 6.3).
       #expect(isTaken == (length != nil || isEncoded))
       if isTaken { #expect(reader.head?.bodyLength == (isEncoded ? nil : length)) }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What becomes a header cannot become two, and every request says who asks.
+/// Tests that a text for one header field cannot become two, and that every request has a User-Agent.
 @Suite(.timeLimit(.minutes(5))) struct HeaderTextTests {
   private let server: HeadServer
   private let session: HTTPSessionManager
@@ -95,7 +95,7 @@ import Testing
       let session = try HTTPSessionManager(configuration: configuration)
       _ = try await session.data(for: HTTPRequest(.get, to: server.url()))
       _ = try await session.data(for: HTTPRequest(.get, to: server.url(), headerFields: [.userAgent: "own"]))
-      // Through the serializer of the session.
+      // The serializer of the session makes these requests.
       _ = try await session.send(server.url().absoluteString)
       _ = try await session.send(HTTPCall(.get, server.url().absoluteString, headerFields: [.userAgent: "own"]))
     }
@@ -105,7 +105,7 @@ import Testing
 
   // MARK: Types of files
 
-  /// What people upload.
+  /// The extensions of files that people often upload.
   private static let common = """
     txt md csv tsv log html htm css js mjs json jsonl xml xhtml yaml yml toml rtf ics vcf srt vtt sql wasm map rss atom plist \
     pdf doc docx xls xlsx ppt pptx odt ods odp epub mobi ps eps tex geojson gpx kml \

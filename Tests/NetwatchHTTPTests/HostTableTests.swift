@@ -49,7 +49,7 @@ import Testing
     #expect(throws: HTTPError.self) { try HostTable(["*.example.org": 1, "*.example.org.": 2], "test") }
   }
 
-  /// Canonical names stay as they are, and a table gives each of its own hosts its own value.
+  /// Checks that canonical names do not change, and that a table gives each of its own hosts the right value.
   @Test func `random texts`() throws {
     let parts = [
       "a", "B", ".", "*", "[", "]", ":", "::1", "%25", "1", "0x7f", "127", "ü", "%C3%BC", "xn--", "-", "_", " ", "\0",

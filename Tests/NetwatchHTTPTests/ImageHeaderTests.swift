@@ -5,7 +5,7 @@ import NetwatchTestSupport
 import Testing
 
 @Suite struct ImageHeaderTests {
-  /// Made by Pillow, 37 by 21 pixels; an icon of 16 and 48.
+  /// A PNG of 37 by 21 pixels. Pillow has made this image and the samples, among them an icon of 16 and 48 pixels.
   static let png =
     """
     iVBORw0KGgoAAAANSUhEUgAAACUAAAAVCAIAAABOhrD5AAAAJklEQVR4nGM8wcXFQEfARE/LRu0btW/UvlH7Ru0btW/UvlH7qAAA\
@@ -62,7 +62,7 @@ import Testing
   private static let bigTIFF = Data(
     [0x4d, 0x4d, 0, 42, 0, 0, 0, 8, 0, 2, 1, 0, 0, 3, 0, 0, 0, 1, 0, 37, 0, 0, 1, 1, 0, 4, 0, 0, 0, 1, 0, 0, 0, 21])
   private static let oldBMP = Data([0x42, 0x4d] + [UInt8](repeating: 0, count: 12) + [12, 0, 0, 0, 37, 0, 21, 0])
-  /// Fill bytes, a marker without a length, a table, then a progressive frame.
+  /// A JPEG with fill bytes, a marker without a length, a table, and then a progressive frame.
   private static let restartJPEG = Data(
     [0xff, 0xd8, 0xff, 0xff, 0xff, 0x01, 0xff, 0xc4, 0, 4, 0xff, 0xc0, 0xff, 0xc2, 0, 17, 8, 0, 21, 0, 37, 3])
 
@@ -99,7 +99,7 @@ import Testing
   @Test func `a head that is cut off anywhere is no image, and is never read beyond`() {
     for data in Self.corpus {
       for count in 0..<data.count {
-        // A slice of something larger: what lies around it does not count.
+        // The image is a slice of larger data. The bytes around the slice must not count.
         let slice = (Data([0xff, 0xd8, 0xff]) + data)[3..<(3 + count)]
         if let header = ImageHeader(slice) {
           #expect(header == ImageHeader(data))

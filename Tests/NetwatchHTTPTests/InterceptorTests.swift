@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Adds a field, and decides as it is told.
+/// An interceptor that adds its name to a field. A closure makes its decisions about failed attempts.
 private struct Marker: RequestInterceptor {
   let name: String
   var decide: @Sendable (HTTPFailedAttempt) async -> RetryDecision = { _ in .next }
@@ -24,13 +24,13 @@ extension HTTPField.Name {
   fileprivate static let from = HTTPField.Name("From")!
 }
 
-/// What interceptors do to the requests of a session.
+/// Tests of what interceptors do to the requests of a session.
 @Suite(.timeLimit(.minutes(5))) struct InterceptorTests {
   /// The heads and bodies of the requests that a server has seen.
   private let seen = Box<[String]>([])
 
-  /// A server that answers the nth request as the list says, and all further ones as its last element says. An empty answer
-  /// closes the connection.
+  /// Starts a server that answers the nth request with the nth element of the list, and all further requests with the
+  /// last element. An empty answer closes the connection.
   private func server(_ answers: [String]) throws -> ScriptedServer {
     try ScriptedServer { [seen] connection, _ in
       while let head = connection.readHead() {
@@ -93,7 +93,7 @@ extension HTTPField.Name {
     #expect(error?.operation == "c")
     #expect(asked.now == ["a0500", "b0500", "a0500", "b1500", "a0500", "b2500", "c0500"])
     #expect(seen.now.count == 3)
-    // The request is made anew from that of the task.
+    // Each attempt is made from the request of the task, so each interceptor adds its name once.
     #expect(fields("from") == ["abc", "abc", "abc"])
   }
 
@@ -184,7 +184,7 @@ extension HTTPField.Name {
     try await eventually(asked.now) { $0 }
     gate.continuation.yield()
     try await eventually(task.state) { $0 == .waiting }
-    // It does not count as active while it waits, and begins at once when it is resumed.
+    // The task does not count as active while it waits. If it is resumed after a suspension, it begins at once.
     #expect(observer.all == [.began(isIndicated: true), .ended])
     task.suspend()
     try await eventually(task.state) { $0 == .suspended }
@@ -272,13 +272,13 @@ extension HTTPField.Name {
   func `Retry-After is a number of seconds or a date`(_ text: String, _ seconds: Int64?) throws {
     var response = HTTPResponse(status: .serviceUnavailable)
     response.headerFields[try #require(HTTPField.Name("Retry-After"))] = text
-    let now = Date(timeIntervalSince1970: 784_111_740)  // 08:49:00
+    let now = Date(timeIntervalSince1970: 784_111_740)  // 06 Nov 1994 08:49:00
     #expect(RetryInterceptor.retryAfter(response, now: now) == seconds.map { .seconds($0) })
   }
 
   // MARK: Tokens
 
-  /// A server that takes one token alone.
+  /// Starts a server that accepts only this token.
   private func server(taking token: Box<String>) throws -> ScriptedServer {
     try ScriptedServer { [seen] connection, _ in
       while let head = connection.readHead() {
@@ -318,13 +318,13 @@ extension HTTPField.Name {
 
   @Test func `a request that is refused with a new token is refused`() async throws {
     let refreshes = Box(0)
-    // A busy machine may take longer than the default window.
+    // A busy machine may need more time than the default window.
     let bearer = BearerTokenInterceptor(window: .seconds(3_600)) { _ in
       BearerToken("\(refreshes.changed { $0 += 1; return $0 })")
     }
     let session = try session(server(taking: Box("none of them")), bearer)
     #expect(try await session.data(for: "x").response.status == .unauthorized)
-    // The first one was wanted before the first request, the second after its refusal.
+    // The first token was fetched before the first request, and the second after its refusal.
     #expect(refreshes.now == 2)
     #expect(seen.now.count == 2)
     for _ in 0..<3 { #expect(try await session.data(for: "x").response.status == .unauthorized) }
@@ -344,7 +344,7 @@ extension HTTPField.Name {
     let session = try session(
       server([answer("419 Expired"), answer("200 OK"), answer("401 No"), answer("419 Expired")]), bearer)
     #expect(try await session.data(for: "x").response.status == .ok)
-    // This one says nothing of the token.
+    // A 401 does not refuse the token here, because the interceptor looks only for a 419.
     #expect(try await session.data(for: "x").response.status == .unauthorized)
     #expect(try await session.data(for: "x").response.status.code == 419)
     #expect(refreshes.now == 2)

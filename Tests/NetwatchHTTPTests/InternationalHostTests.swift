@@ -4,7 +4,8 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Names in other letters than ASCII's, which libcurl would read as the locale has it: not at all in `C`.
+/// Tests of names with letters beyond ASCII. libcurl would read them in the charset of the locale, and not at all in
+/// the locale `C`.
 @Suite(.timeLimit(.minutes(5))) struct InternationalHostTests {
   @Test(
     arguments: [
@@ -14,7 +15,7 @@ import Testing
       ("b%C3%BCcher.example", "xn--bcher-kva.example"), ("b%c3%bccher.localhost:1", "xn--bcher-kva.localhost:1"),
       ("%65xample.org", "example.org"), ("faß.example", "xn--fa-hia.example"), ("例え。テスト", "xn--r8jz45g.xn--zckzah"),
       ("xn--bcher-kva.example", "xn--bcher-kva.example"), ("host:", "host"),
-      // What could be read as another host, or as an address, is no host.
+      // A text that could be read as another host, or as an address, is not a host.
       ("user@host", nil), ("a:b@host", nil), ("host:80@evil", nil), ("host/path", nil), ("host\\evil", nil), ("", nil),
       ("host evil", nil), ("host#evil", nil), ("host?evil", nil), ("host%2Fevil", nil), ("host%40evil", nil),
       ("host%00.evil", nil), ("host%zz", nil), ("host%C3", nil), ("１２７.0.0.1", nil), ("０x7f", nil), ("a.０x7f", nil),
@@ -36,7 +37,7 @@ import Testing
     let reply = try await session.data(for: request)
     #expect(server.values("host") == [["xn--bcher-kva.localhost:\(port)"], ["xn--bro-hoa.localhost:\(port)"]])
     #expect(reply.request.authority == "xn--bro-hoa.localhost:\(port)")
-    // As FoundationEssentials writes it, which has no tables for names.
+    // FoundationEssentials has no tables for international names, so it writes them like this.
     var parts = URLComponents()
     (parts.scheme, parts.percentEncodedHost, parts.port, parts.path) = ("http", "b%C3%BCcher.localhost", Int(port), "/")
     let url = try #require(parts.url)

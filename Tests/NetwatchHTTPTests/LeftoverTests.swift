@@ -5,15 +5,16 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What a server sends behind a whole answer is nobody's.
+/// Tests that bytes after a whole answer never become the answer to another request.
 @Suite(.timeLimit(.minutes(5))) struct LeftoverTests {
   private static let leftover = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil"
 
-  /// Answers with bodies of `count` bytes, and sends an answer that nobody has asked for behind those to `/more`.
+  /// Starts a server whose answers have bodies of `count` bytes. After the answer to `/more`, it sends another answer
+  /// that no request has asked for.
   ///
   /// - Parameters:
-  ///   - apart: Whether a body is sent when its head has been read.
-  ///   - moment: When what nobody has asked for is sent, if it is not in the same write as the body.
+  ///   - apart: Whether a body is sent only after the client has read its head.
+  ///   - moment: The moment at which the other answer has arrived. Nil if the test does not wait for it.
   private static func server(
     _ count: Int, head apart: Bool, isChunked: Bool, _ moment: EventTimestamp? = nil
   ) throws -> ScriptedServer {
@@ -36,17 +37,17 @@ import Testing
     }
   }
 
-  /// What nobody has asked for has arrived when the test goes on: a client cannot tell it from an answer to a request that it has
-  /// sent in the meantime.
+  /// The moment at which an answer that no request has asked for has arrived. The test sends its next request only
+  /// after this moment: otherwise no client could tell this answer from the one to its next request.
   private final class EventTimestamp: Sendable {
-    /// Whether it is sent when the client has the answer before it.
+    /// Whether the other answer is sent only after the client has read the answer before it.
     let isLate: Bool
     private let isWanted = DispatchSemaphore(value: 0)
     private let hasArrived = DispatchSemaphore(value: 0)
 
     init(isLate: Bool) { self.isLate = isLate }
 
-    /// For the server.
+    /// Sends the other answer if it is late, and waits until it has arrived. The server calls this.
     func pass(_ answer: Data, over connection: ServerConnection) {
       isWanted.wait()
       if isLate { connection.write(answer) }
@@ -54,7 +55,7 @@ import Testing
       hasArrived.signal()
     }
 
-    /// For the test, which has the answer before it.
+    /// Waits until the other answer has arrived. The test calls this after it has got the answer before it.
     func arrive() async {
       isWanted.signal()
       await withCheckedContinuation { continuation in
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  /// libcurl gives the connection to the request that waits for it before anybody can look for more bytes.
+  /// Tests a connection that libcurl gives to a waiting request before anybody can look for further bytes.
   @Test(arguments: [100, 20_000]) func `nor is it that of a request that waits for the connection`(
     _ count: Int
   ) async throws {
@@ -98,7 +99,7 @@ import Testing
     for reply in await session.batch(requests, limit: 10) { #expect(try reply.get().value.count == count) }
   }
 
-  /// Answers `/more/COUNT/CHUNKED/APART` and `/plain/COUNT/CHUNKED/APART`.
+  /// A TLS server that answers `/more/COUNT/CHUNKED/APART` and `/plain/COUNT/CHUNKED/APART`.
   private static let secureServer = Result {
     let server = try NodeServer(
       """
@@ -142,7 +143,7 @@ import Testing
     }
   }
 
-  /// A request that must not be sent twice has not been sent yet when the connection is given up.
+  /// Tests a request that must not be sent twice. It was not sent yet when its connection is given up.
   @Test func `nor is it that of a POST`() async throws {
     let server = try ScriptedServer { connection, _ in
       while let head = connection.readHead() {

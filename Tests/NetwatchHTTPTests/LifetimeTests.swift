@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What a session leaves behind.
+/// Tests of what a session leaves behind.
 @Suite(.timeLimit(.minutes(5))) struct LifetimeTests {
   private static func server(head: String = "") throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
@@ -55,7 +55,7 @@ import Testing
     #expect(bytes.allSatisfy { $0 < 16_384 })
   }
 
-  /// Callers whose requests end together wake each other.
+  /// Tests callers whose requests end together. Such callers wake each other.
   @Test func `a caller whose executor is busy holds up no other caller`() async throws {
     let server = try ScriptedServer { connection, _ in while connection.readHead() != nil {} }
     defer { server.stop() }
@@ -76,7 +76,7 @@ import Testing
     await session.waitUntilInvalidated()
   }
 
-  /// OpenSSL would free what the session's thread still uses.
+  /// Tests a program that ends before its session: OpenSSL would free memory that the session's thread still uses.
   @Test func `a program that ends beside its session is not cleaned up under it`() throws {
     let server = try Self.server()
     defer { server.stop() }

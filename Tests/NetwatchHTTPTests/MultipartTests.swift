@@ -178,7 +178,7 @@ import Testing
     #expect(String(decoding: try await reader.rest(), as: UTF8.self) == "hello\r\n--XX--\r\n")
   }
 
-  // MARK: How it is read
+  // MARK: Reading a form
 
   @Test func `a body that has to be sent once more is the same again`() async throws {
     let folder = try TemporaryFolder()
@@ -248,7 +248,7 @@ import Testing
     let body = HTTPBody.data(Data(bytes)).throttled(packetSize: 10, delay: .seconds(1), clock: clock)
     #expect(body.length == 25)
     let reader = try BodyReader(body)
-    // A packet may need several rooms.
+    // One packet may be read into several buffers.
     #expect(try await reader.next(4) == Array(bytes[0..<4]))
     #expect(try await reader.next(100) == Array(bytes[4..<10]))
     #expect(reader.isPaused(100))
@@ -275,7 +275,7 @@ import Testing
     #expect(reader.pauses >= 3)
   }
 
-  /// With 256 MiB unless `NETWATCH_LARGE_FORMS` is set, because even reading 4 GiB of zeros takes long.
+  /// Sends 256 MiB, or 4 GiB if `NETWATCH_LARGE_FORMS` is set, because even reading 4 GiB of zeros takes long.
   @Test func `a file of 4 GiB is sent in a few MiB of memory`() async {
     await #expect(processExitsWith: .success) {
       let isWhole = ProcessInfo.processInfo.environment["NETWATCH_LARGE_FORMS"] != nil

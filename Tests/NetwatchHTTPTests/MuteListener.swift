@@ -1,7 +1,7 @@
 import Glibc
 import NetwatchTestSupport
 
-/// A server that has no room for another connection: the kernel drops the first packet of each, as a firewall may.
+/// A listener whose queue is full. The kernel drops the first packet of each new connection, as a firewall may do.
 final class MuteListener {
   private var sockets: [CInt] = []
 
@@ -11,7 +11,7 @@ final class MuteListener {
     name.sin_family = sa_family_t(AF_INET)
     name.sin_port = in_port_t(port).bigEndian
     name.sin_addr.s_addr = address.bigEndian
-    // The first one listens, the others fill its queue.
+    // The first socket listens. The others connect to it and fill its queue.
     for _ in 0..<4 {
       let socket = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
       sockets.append(socket)

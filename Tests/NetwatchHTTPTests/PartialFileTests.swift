@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What a download finds beside its destination may have been put there by somebody else.
+/// Tests of the files that a download finds beside its destination. Another user may have put them there.
 @Suite(.timeLimit(.minutes(5))) struct PartialFileTests {
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
@@ -30,7 +30,7 @@ import Testing
     _ = try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: file ?? target, options: options)
   }
 
-  /// Leaves a download that was cut.
+  /// Leaves the files of a download that was cut short.
   private func cut() async throws {
     await #expect(throws: HTTPError.self) { try await download() }
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
@@ -49,7 +49,7 @@ import Testing
     #expect(server.fields("range") == [nil, nil])
   }
 
-  // MARK: Whose it is
+  // MARK: Ownership
 
   @Test func `a part that belongs to this user is resumed`() async throws {
     try await cut()
@@ -123,7 +123,7 @@ import Testing
     #expect(try Data(contentsOf: target) == Self.content)
   }
 
-  /// Only root can make files of another owner.
+  /// Only root can give a file to another owner.
   @Test(.enabled(if: geteuid() == 0)) func `a part of another owner is not resumed`() async throws {
     try await cut()
     #expect(unsafe chown(part, 12_345, 12_345) == 0)
@@ -142,7 +142,7 @@ import Testing
   @Test(arguments: ["here.bin", String(repeating: "n", count: 240)])
   func `nobody else may write a part, and the whole file has the rights that files have`(_ name: String) async throws {
     let file = folder.url(name)
-    // In a process of its own: the umask is a process's.
+    // The download runs in a process of its own, because the umask belongs to the whole process.
     func download(_ command: String) throws {
       try Programs.run([
         "sh", "-c", "umask 002; \(command)", Programs.httpProbe, "download", server.url.absoluteString, file.path,

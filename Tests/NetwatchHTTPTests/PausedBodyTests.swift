@@ -5,22 +5,24 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Bodies whose reading pauses, over connections that an earlier request has used.
+/// Tests of bodies whose reading pauses, over connections that an earlier request has used.
 @Suite(.timeLimit(.minutes(10))) struct PausedBodyTests {
-  /// How the end of a body is known.
+  /// The way in which the end of a body is marked.
   enum Framing: String, CaseIterable { case length, chunked, close }
 
-  /// What makes the engine pause, and where.
+  /// The reason why the engine pauses.
   private enum Pause: CaseIterable { case slowReader, fastReader, suspension, redirect, challenge }
 
-  /// More than the window of a reader, and more than libcurl reads at once.
+  /// The size of a body. It is larger than the window of a reader, and larger than one read by libcurl.
   private static let count = 600_000
   private static let body = Data((0..<count).map { UInt8(truncatingIfNeeded: ($0 &* 31) >> 3) })
-  /// The bodies of each framing over each protocol. `NETWATCH_TEST_STREAMS=667` makes it 2,000 of each framing.
+  /// The number of bodies of each framing over each protocol. Default: 60. `NETWATCH_TEST_STREAMS=667` makes 2,000
+  /// bodies of each framing.
   private static let streams =
     ProcessInfo.processInfo.environment["NETWATCH_TEST_STREAMS"].flatMap { Int($0) } ?? 60
 
-  /// Answers at once, with the head and the body in one write. `/redirect/PATH` and `/challenge/PATH` have bodies, too.
+  /// The script of a server that answers at once, with the head and the body in one write. The responses to
+  /// `/redirect/PATH` and `/challenge/PATH` also have bodies.
   private static let script = """
     const body = Buffer.from(Array.from({ length: \(count) }, (_, index) => (index * 31 >> 3) & 255));
     const answer = path => {
@@ -78,8 +80,8 @@ import Testing
 
   private static func server(_ kind: NodeServer.Kind) throws -> NodeServer { try #require(servers[kind]).get() }
 
-  /// The processor of the servers and of the sessions' threads. A server takes it from a thread that sends it a request: libcurl
-  /// sends, finds the answer, and pauses within one call.
+  /// The processor of the servers and of the sessions' threads. A server takes the processor from a thread that sends
+  /// it a request. So libcurl sends, finds the answer, and pauses within one call.
   private static let processor =
     (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8))?.firstMatch(of: /Cpus_allowed_list:\s*(\d+)/)
     .map { String($0.1) } ?? "0"
@@ -93,7 +95,7 @@ import Testing
     return session
   }
 
-  /// The number of the thread of a session.
+  /// Returns the number of a session's thread.
   private static func thread(of session: HTTPSessionManager) async throws -> String {
     let path = try await withCheckedThrowingContinuation { continuation in
       session.engines.handles[0].run { _ in
@@ -104,7 +106,7 @@ import Testing
     return URL(filePath: path).lastPathComponent
   }
 
-  /// Whether a thread waits for an event, and how often it has begun to.
+  /// Returns whether a thread sleeps, and the numbers of its context switches, which grow whenever it runs.
   private static func activity(of thread: String) throws -> (isAsleep: Bool, switches: String) {
     let text = try String(contentsOfFile: "/proc/self/task/\(thread)/status", encoding: .utf8)
     func value(_ key: String) -> Substring {
@@ -113,7 +115,7 @@ import Testing
     return (value("State").hasPrefix("S"), "\(value("voluntary_ctxt_switches")) \(value("nonvoluntary_ctxt_switches"))")
   }
 
-  /// Lets the session's thread do all that it can, this often.
+  /// Lets the session's thread do all that it can, `turns` times.
   private static func pause(_ turns: Int, _ session: HTTPSessionManager) async {
     for _ in 0..<turns { _ = await session.tasks() }
   }
@@ -182,8 +184,8 @@ import Testing
     }
     var wrong: [String] = []
     for number in 0..<Self.streams {
-      // Node ends a connection on which a thousand streams were reset soon after each other (CVE-2023-44487), and libcurl 7.88 also
-      // resets streams that are complete.
+      // Node ends a connection on which a thousand streams were reset within a short time (CVE-2023-44487), and libcurl
+      // 7.88 also resets complete streams.
       if number % 100 == 99 { (session, options) = try await begin() }
       _ = try await session.data(for: small)
       let pause = Pause.allCases[number % Pause.allCases.count]
@@ -209,7 +211,8 @@ import Testing
     #expect(wrong.isEmpty, "\(wrong.count) of \(Self.streams), such as \(wrong.prefix(5))")
   }
 
-  /// libcurl 8.14 asks to be called again at once, again and again, for some streams of HTTP/2 that pause.
+  /// Tests streams for which libcurl 8.14 asks again and again to be called at once. It does so for some paused streams
+  /// of HTTP/2.
   @Test(arguments: NodeServer.Kind.allCases, Framing.allCases)
   func `bodies that wait for their readers leave the thread of the session alone`(
     _ kind: NodeServer.Kind, _ framing: Framing
@@ -219,12 +222,13 @@ import Testing
     let thread = try await Self.thread(of: session)
     var readers: [(reader: HTTPStream.Body.Iterator, body: Data)] = []
     for _ in 0..<3 {
-      // A part is read, so that the rest is on its way, or has come.
+      // One part is read, so that the rest is on its way or has come.
       var reader = try await session.stream(request).body.makeAsyncIterator()
       let part = try await reader.next()
       readers.append((reader, part ?? Data()))
     }
-    // The bodies arrive a part at a time, with a rest between two of them: so it has to be found asleep at several looks.
+    // The bodies arrive in parts, with a rest between two of them. So the thread has to be found asleep several times
+    // in a row.
     var (before, looks) = ("", 0)
     func restingLooks() throws -> Int {
       let now = try Self.activity(of: thread)
@@ -239,7 +243,7 @@ import Testing
     }
   }
 
-  /// Requests wait for the connections of others, which libcurl passes on within a call.
+  /// Tests requests that wait for the connections of others. libcurl passes a connection on within one call.
   @Test(arguments: NodeServer.Kind.allCases, Framing.allCases)
   func `bodies that pause beside each other arrive whole over few connections`(
     _ kind: NodeServer.Kind, _ framing: Framing

@@ -5,7 +5,7 @@ import NetwatchHTTPFoundation
 import NetwatchTestSupport
 import Testing
 
-/// What servers say of a failure (RFC 9457).
+/// Tests of problem details, by which servers describe a failure (RFC 9457).
 @Suite(.timeLimit(.minutes(5))) struct ProblemTests {
   private static let sample = #"""
     {"type":"https://example.com/probs/out-of-credit","title":"You do not have enough credit.","status":403,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// When progress is reported, and that none comes late.
+/// Tests of when progress is reported, and that no report comes too late.
 @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
   private static func progress(_ count: Int64) -> HTTPProgress {
     var progress = HTTPProgress()
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  /// Options with a slow executor, so that a late report, if there is one, happens often.
+  /// Returns options with a slow executor, which makes a late report likely if there is one.
   private static func options(_ last: Box<Int64>, _ late: Box<Int>, _ isOver: Box<Bool>) -> HTTPTaskOptions {
     var options = HTTPTaskOptions()
     options.progressInterval = .zero
@@ -73,7 +73,8 @@ import Testing
     return options
   }
 
-  /// Makes a hundred calls of a session, one after the other: the last report of each says all, and none comes behind it.
+  /// Makes a hundred calls of a session, one after the other. Expects that the last report of each call is complete,
+  /// and that none comes after the end of the call.
   private static func check(
     _ call: (HTTPSessionManager, HTTPRequest, HTTPTaskOptions) async throws -> Void
   ) async throws {

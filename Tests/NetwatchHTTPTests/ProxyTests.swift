@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Proxies that are not ours: squid and microsocks.
+/// Tests with two widely used proxies: squid and microsocks.
 @Suite(.timeLimit(.minutes(5))) struct ProxyTests {
   private static let remote =
     "location = /remote { default_type text/plain; return 200 \"$remote_addr $http_proxy_authorization\"; }"
@@ -45,8 +45,8 @@ import Testing
 
   // MARK: A proxy that asks for a credential
 
-  /// Asks with a scheme, and answers a request with a credential as the server would: /x by JSON, /events by events, /from by a
-  /// redirect to /x.
+  /// Starts a proxy that asks for a credential with a scheme. If a request has a credential, the proxy answers it as
+  /// the server would: JSON for `/x`, events for `/events`, and a redirect to `/x` for `/from`.
   private func askingProxy(_ scheme: String, isChunked: Bool, _ heads: Box<[String]>) throws -> ScriptedServer {
     let body = isChunked ? "Transfer-Encoding: chunked\r\n\r\n4\r\nasks\r\n0\r\n\r\n" : "Content-Length: 4\r\n\r\nasks"
     return try ScriptedServer { connection, _ in
@@ -108,7 +108,7 @@ import Testing
       if events.count == 2 { break }
     }
     #expect(events == ["one", "two"])
-    // Each one was carried out once, and the redirect led to another one.
+    // The server has got each request once, and one further request because of the redirect.
     #expect(heads.now.count == 8)
     #expect(heads.now.count { $0.hasPrefix("POST ") } == 1)
   }
@@ -139,7 +139,7 @@ import Testing
     ] {
       let session = try session(proxy)
       for url in [server.url, server.tlsURL(), server.tlsURL(host: "localhost")] {
-        // The second one by a connection that is there.
+        // The second request uses an existing connection.
         for _ in 0..<2 { #expect(try await remote(url, session) == "\(SquidServer.address) ", "\(proxy) \(url)") }
       }
     }
@@ -187,7 +187,7 @@ import Testing
     #expect(try await failure(plain(server, host: "bad.localhost"), session).kind == .cannotConnect)
   }
 
-  /// Both have the same address.
+  /// Tests a proxy and a host that have the same address.
   @Test func `the certificate of a proxy is judged by the policy of the session, not by the host's`() async throws {
     let server = try NginxServer(server: Self.remote, certificate: chain)
     let other = try CertificateAuthority()
@@ -195,7 +195,7 @@ import Testing
     let squid = try SquidServer(certificate: otherChain)
     let proxy = HTTPProxy.https("127.0.0.1", port: squid.tlsPort)
     let otherPolicy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(other.root.certificate)))
-    // The host's policy knows the host alone, and the session's the proxy alone.
+    // The host's policy trusts only the host, and the session's policy trusts only the proxy.
     for version in [HTTPVersion.http1_1, .http2] {
       let session = try session(proxy, policy: otherPolicy) {
         $0.hostPolicies = ["127.0.0.1": self.policy]
@@ -203,7 +203,7 @@ import Testing
         $0.maximumIdleTime = .zero
       }
       for _ in 0..<3 { #expect(try await remote(server.tlsURL(), session) == "\(SquidServer.address) ") }
-      // http through the same proxy.
+      // A request with http goes through the same proxy.
       #expect(try await remote(server.url, session) == "\(SquidServer.address) ")
     }
     let swapped = try session(proxy, policy: policy) { $0.hostPolicies = ["127.0.0.1": otherPolicy] }
@@ -219,7 +219,7 @@ import Testing
       ]
     }
     #expect(try await failure(server.tlsURL(), strict).tlsFailure?.reason == .noPinMatched)
-    // Without policies for other hosts, the proxy still has the session's.
+    // If hosts without a policy are refused, the session's policy still counts for the proxy.
     let closed = try session(proxy, policy: otherPolicy) {
       $0.hostPolicies = ["127.0.0.1": self.policy]
       $0.refusesHostsWithoutPolicy = true
@@ -251,7 +251,8 @@ import Testing
       .socks5("127.0.0.1", port: closed.port, credential: HTTPCredential(user: "ali", password: "sesame")),
     ] {
       let session = try session(proxy)
-      // libcurl 8.14 hands a proxy only the first address of localhost, which is ::1, and this server listens at 127.0.0.1.
+      // libcurl 8.14 passes only the first address of localhost to a proxy. That address is ::1, and this server
+      // listens on 127.0.0.1.
       let isFirst = CurlLibrary.version < 0x08_0e00 || proxy != local
       for url in [server.url] + (isFirst ? [server.tlsURL(host: "localhost")] : []) {
         for _ in 0..<2 { #expect(try await remote(url, session) == "\(MicrosocksServer.address) ", "\(proxy) \(url)") }
@@ -265,7 +266,8 @@ import Testing
     }
   }
 
-  /// `invalid` has no addresses anywhere (RFC 6761, section 6.4): whoever finds one was told it by the session.
+  /// Tests names below `invalid`, which have no addresses anywhere (RFC 6761, section 6.4). Only the session's own
+  /// overrides can supply one.
   @Test func `names are looked up by the proxy, unless the session is to`() async throws {
     let server = try NginxServer(server: Self.remote, certificate: chain)
     let socks = try MicrosocksServer()

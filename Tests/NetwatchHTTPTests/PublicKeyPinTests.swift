@@ -7,7 +7,7 @@ import Testing
 @Suite struct PublicKeyPinTests {
   private let authority: CertificateAuthority
   private let leaf: CertificateAuthority.Pair
-  /// As the manual of curl has it made by openssl.
+  /// The pin that `openssl` makes with the commands in the manual of curl.
   private let expected: String
 
   init() throws {
@@ -26,7 +26,7 @@ import Testing
     #expect(try PublicKeyPin("sha256//\(expected)") == ofCertificate)
   }
 
-  /// Base64 has a slash among its digits.
+  /// Tests a slash at the beginning of a hash, because the slash is one of the digits of base64.
   @Test func `a hash that begins with a slash is read as it is`() throws {
     let hash = Data([0xfc] + [UInt8](repeating: 7, count: 31))
     let text = hash.base64EncodedString()

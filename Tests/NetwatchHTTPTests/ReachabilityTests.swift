@@ -85,7 +85,7 @@ import Testing
     path.set(true)
     #expect(await kind { $0.requiredMedia = Set(Medium.allCases) }?.kind == .notReachable)
     #expect(observer.all.count == 4)
-    // Without a path that could tell, nobody knows.
+    // A session without a source of paths cannot know what the path goes over.
     let blind = try HTTPSessionManager(baseURL: server.url)
     let refusal = await #expect(throws: HTTPError.self) {
       try await blind.data(for: "method", options: options { $0.allowsExpensivePath = false })
@@ -122,7 +122,7 @@ import Testing
     #expect(try await eventually(statuses.now) { !$0.isEmpty } == [200])
   }
 
-  /// Takes the path away before another attempt.
+  /// An interceptor that moves the path to a `wwan` link, and then wants one more attempt.
   private struct Mover: RequestInterceptor {
     let path: ScriptedPath
 
@@ -251,7 +251,7 @@ import Testing
         connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         connection.waitForEnd()
       } else {
-        // The link goes, and the connection with it.
+        // The link goes down, and the connection ends with it.
         path.set(false)
         connection.reset()
       }

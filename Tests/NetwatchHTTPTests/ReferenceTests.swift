@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What is requested for the references that servers and callers write.
+/// Tests of what is requested for the references that servers and callers write.
 @Suite(.timeLimit(.minutes(5))) struct ReferenceTests {
   private static let references: [(String, String)] = [
     ("/t/q?f[=x&s=a%2Bb%20c", "/t/q?f%5B=x&s=a%2Bb%20c"), ("/t/q?f|=x&s=a%2Bb%20c", "/t/q?f%7C=x&s=a%2Bb%20c"),
@@ -18,7 +18,8 @@ import Testing
     ("/a\\b", "/a%5Cb"), ("/t/q?f[name]=a%20b", "/t/q?f%5Bname%5D=a%20b"),
   ]
 
-  /// Redirects from /from, and answers all else with the path that was asked for.
+  /// Starts a server that redirects `/from` with the header lines in `location`. It answers every other request with
+  /// the path of the request.
   private static func server(_ location: [UInt8]) throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while let head = connection.readHead() {

@@ -6,13 +6,14 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What becomes of a request whose connection ends before an answer: libcurl would send it once more.
+/// Tests of requests whose connection ends before an answer. libcurl would send such a request once more.
 @Suite(.timeLimit(.minutes(5))) struct RepetitionTests {
   private let session: HTTPSessionManager
 
   init() throws { session = try HTTPSessionManager() }
 
-  /// Answers a GET, and closes the connection when another request has come over it. Further connections are answered.
+  /// Starts a server that answers `GET /first`, and closes its first connection when another request comes over it. It
+  /// answers every request on further connections.
   private static func server(_ seen: Box<[String]>, resets: Bool) throws -> ScriptedServer {
     try ScriptedServer { connection, number in
       while let head = connection.readHead() {
@@ -126,7 +127,7 @@ import Testing
     return try (server, SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate))))
   }
 
-  /// What the server has not begun, as it says, goes out again.
+  /// Checks that a request is sent again if the server says that it has not begun it.
   @Test func `a server that says goodbye now and then loses no POST, and sees none twice`() async throws {
     let (server, policy) = try Self.nginx(
       "keepalive_requests 20; location /bye/ { default_type text/plain; return 200 bye; }")

@@ -92,7 +92,7 @@ import Testing
     #expect(zip(progress.now, progress.now.dropFirst()).allSatisfy { $0.sent <= $1.sent })
   }
 
-  // nghttp2 sends no head of more than 64 KiB.
+  // The length is smaller for HTTP/2 because nghttp2 sends no head of more than 64 KiB.
   @Test(arguments: [(HTTPVersion.http1_1, 150_000), (.http2, 60_000)])
   func `a head that is longer than libcurl's buffer arrives whole over TLS`(
     _ version: HTTPVersion, _ longest: Int

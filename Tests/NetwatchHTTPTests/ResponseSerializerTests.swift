@@ -304,7 +304,8 @@ import Testing
     #expect(length ?? 0 < 1_000_000)
   }
 
-  /// Whatever the reader: a type that holds itself sees no more of the bytes than a tree does.
+  /// Expects that both serializers refuse a property list: the one for trees, and the one for a type that contains
+  /// itself.
   private func refuses(_ body: Data, _ comment: Comment? = nil) {
     indirect enum Tree: Decodable, Sendable {
       case leaf, node([Tree])
@@ -420,7 +421,7 @@ import Testing
 
 /// Binary property lists that no program writes.
 private enum BinaryList {
-  /// - Parameter objects: the first is the outermost.
+  /// - Parameter objects: The bytes of the objects. The first one is the outermost.
   static func make(_ objects: [[UInt8]], referenceSize: UInt8 = 1) -> Data {
     var bytes = Array("bplist00".utf8)
     let offsets = objects.map { object in
@@ -438,7 +439,7 @@ private enum BinaryList {
 }
 
 extension Data {
-  /// With some bytes that nobody has meant.
+  /// Returns the data with up to four random changes.
   func mutated(_ random: inout SplitMix) -> Data {
     var bytes = [UInt8](self)
     for _ in 0..<Int.random(in: 1...4, using: &random) where !bytes.isEmpty {

@@ -95,7 +95,7 @@ import Testing
       ("Sun Nov 6 08:49:37 1994", nil), ("Sun Nov  6 08:49:37 1994 GMT", nil), ("Su, 06 Nov 1994 08:49:37 GMT", nil),
     ] as [(String, Int64?)])
   func `dates are read as RFC 9110 has them written`(_ text: String, _ seconds: Int64?) {
-    // November 2026.
+    // The present is in November 2026. It determines the century of a year with two digits.
     let now = CivilTime(secondsSince1970: 1_795_000_000)
     #expect(CivilTime(httpDate: text, now: now)?.secondsSince1970 == seconds)
   }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A process that is killed in the middle of a download, again and again. `NETWATCH_DOWNLOAD_KILLS=100` and
-/// `NETWATCH_DOWNLOAD_MEGABYTES=1024` make it long.
+/// Tests of a process that is killed in the middle of a download, again and again. `NETWATCH_DOWNLOAD_KILLS=100` and
+/// `NETWATCH_DOWNLOAD_MEGABYTES=1024` make the test long.
 @Suite struct ResumeKillTests {
   private static func setting(_ name: String, _ standard: Int) -> Int {
     ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
   }
 
-  /// Differs in every place, and is made quickly.
+  /// Writes a file whose bytes are different everywhere, and which is made quickly.
   private static func write(_ megabytes: Int, to file: URL) throws {
     var random = SplitMix(seed: 4)
     try Data().write(to: file)
@@ -35,7 +35,7 @@ import Testing
     let (kills, megabytes) = (
       Self.setting("NETWATCH_DOWNLOAD_KILLS", 8), Self.setting("NETWATCH_DOWNLOAD_MEGABYTES", 32)
     )
-    // Slow enough that a kill finds it at work.
+    // The server is so slow that a kill comes while the download is running.
     let server = try NginxServer(server: "limit_rate \(max(megabytes / 2, 16))m;")
     let source = server.folder.url("files/large.bin")
     try Self.write(megabytes, to: source)
@@ -49,10 +49,11 @@ import Testing
       let before = Self.size(part)
       let child = try Programs.start(
         [Programs.httpProbe, "download", server.url.appending(path: "large.bin").absoluteString, target.path])
-      // The rest is divided among the kills that are still to come; some come before the first byte.
+      // The rest of the file is divided among the kills that are still to come. Some kills come as soon as there are
+      // new bytes.
       let step = 2 * (whole - before) / Int64(kills - killed + 1)
       let wanted = random.oneIn(8) ? before : before + Int64.random(in: 0...max(step, 1), using: &random)
-      // Or the last ones would come too late.
+      // Without this limit, the last kills would come after the end of the download.
       let limit = min(wanted, whole - whole / 20)
       var ending: ProcessEnding?
       try eventually(Self.size(part), within: 60) { size in
@@ -64,7 +65,7 @@ import Testing
         ending = ChildProcess.waitForEnd(of: child)
       }
       if ending == .exited(0) {
-        // Beside much other work it was done before it could be killed. It begins again.
+        // On a busy machine, the download may end before it can be killed. It then begins again.
         try Programs.run(["cmp", source.path, target.path])
         try FileManager.default.removeItem(at: target)
         continue

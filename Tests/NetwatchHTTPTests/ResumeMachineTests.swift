@@ -7,7 +7,7 @@ import Testing
   private static let tag = "\"a\""
   private static let url = "http://host/file"
 
-  /// A download of ten bytes, of which five are there, that has asked for the rest.
+  /// Returns the machine of a download that has five of ten bytes and has requested the rest.
   private static func asked(total: Int64? = 10) -> ResumeMachine {
     var machine = ResumeMachine(url: url)
     let data = ResumeData(url: url, offset: 0, validator: .entityTag(tag), total: total)
@@ -124,7 +124,7 @@ import Testing
     #expect(machine.offset == 0)
     #expect(machine.total == 7)
     #expect(machine.data?.validator == .entityTag("\"b\""))
-    // The server has said that the old file is no more: the beginning of the new one is worth more.
+    // The server has reported that the old file is outdated, so the beginning of the new one is worth more.
     #expect(machine.handle(.received(2)) == [])
     #expect(machine.handle(.bodyEnded(isWhole: false)) == [.promoteFresh])
     #expect(machine.data?.offset == 2)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Pauses of a running download, from a real server.
+/// Tests of pauses in a download from nginx.
 @Suite(.timeLimit(.minutes(5))) struct ResumePauseTests {
   private let server: NginxServer
   private let session: HTTPSessionManager
@@ -49,14 +49,15 @@ import Testing
 
   private func end() async throws -> [String] { try await eventually(ends.now) { !$0.isEmpty } }
 
-  /// Pauses a download when something has come. At a server that would give it whole, it may be over by then on a busy machine.
+  /// Pauses a download after `count` bytes. If the server does not limit its rate, the download may already be over on
+  /// a busy machine.
   private func pause(_ download: HTTPDownload, after count: Int64 = 100_000) async throws {
     try await eventually(download.progress.received) { $0 > count }
     download.pause()
     #expect(download.state == .suspended)
   }
 
-  /// Two files have been downloaded to one place, and the caller has kept the data of the first one.
+  /// Tests two files that were downloaded to the same place. The caller has kept the data of the first one.
   @Test(arguments: [true, false]) func `data about another file than the one that is there is not used`(
     _ hasData: Bool
   ) async throws {
@@ -98,7 +99,7 @@ import Testing
     #expect(download.state == .suspended)
     download.resume()
     try await pause(download)
-    // Its activity ends with its connection.
+    // The activity of the download ends with its connection.
     #expect(try await observer.first(2) == [.began(isIndicated: true), .ended])
     let kept = try #require(await eventually(download.resumeData) { $0 != nil })
     #expect(kept.offset > 100_000 && kept.total == 4_000_000)
@@ -126,7 +127,7 @@ import Testing
         try await eventually(download.progress.received > before || download.state == .finished) { $0 }
         download.pause()
       } else {
-        // At the beginning, while it is prepared, or in the middle.
+        // The pause comes at the beginning, while the download is prepared, or in the middle.
         for _ in 0..<Int.random(in: 0...4) { _ = await session.tasks() }
         download.pause()
         download.resume()
@@ -185,7 +186,7 @@ import Testing
     }
     #expect(try await end() == ["cancelled"])
     #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
-    // At once: the completion has come, so nobody has the file any more.
+    // A new download of the same file begins at once, because the completion of the paused one has released the file.
     try download("large.bin").resume()
     #expect(try await eventually(ends.now) { $0.count == 2 } == ["cancelled", "success"])
     #expect(try Data(contentsOf: target) == Self.content)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Resumable downloads and interceptors that want another attempt.
+/// Tests of resumable downloads whose interceptors want another attempt.
 @Suite(.timeLimit(.minutes(5))) struct ResumeRetryTests {
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
@@ -21,7 +21,7 @@ import Testing
 
   private var names: [String] { (try? folder.names) ?? [] }
 
-  /// Retries without a delay, as often as it may.
+  /// Returns options that retry a request at most `limit` times. Default: 2, without a delay.
   private static func retrying(_ limit: Int = 2, delay: Duration = .zero) -> HTTPTaskOptions {
     var interceptor = RetryInterceptor()
     (interceptor.limit, interceptor.delay, interceptor.jitter) = (limit, delay, 0)
@@ -72,13 +72,14 @@ import Testing
     let server = try PartServer(PartServer.Behaviour(content: Self.old, cut: 100_000))
     server.change { $0.cuts = 1 }
     let end = Box<Result<HTTPReply<URL>, HTTPError>?>(nil)
-    // Longer than any test.
+    // The delay is longer than this test takes.
     let download = session.resumableDownload(
       try HTTPRequest(.get, to: server.url), to: target, options: Self.retrying(delay: .seconds(60))
     ) { result in end.change { $0 = result } }
     download.resume()
     try await eventually(download.progress.received) { $0 == 100_000 }
-    // The interceptor may still be asked. Whenever it is paused, it goes on at once.
+    // The interceptor may not have decided yet. In either case, a download that is paused and resumed continues at
+    // once.
     if isPaused {
       try await eventually(names) { $0.contains("here.bin.netwatch-part.json") }
       download.pause()

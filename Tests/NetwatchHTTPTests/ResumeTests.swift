@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Downloads that are broken off and go on: the file is the server's, byte for byte, or the download has failed.
+/// Tests of downloads that are broken off and continued. Each gives exactly the server's file, or fails.
 @Suite(.timeLimit(.minutes(5))) struct ResumeTests {
   private let folder: TemporaryFolder
   private let session: HTTPSessionManager
@@ -28,7 +28,7 @@ import Testing
     try await session.resumableDownload(HTTPRequest(.get, to: server.url), to: target)
   }
 
-  /// A server from which a download has come that was cut after 100,000 bytes.
+  /// Returns a server after a download from it was cut at 100,000 bytes.
   private func cutServer(_ validators: String = "ETag: \"1\"\r\n") async throws -> PartServer {
     let server = try PartServer(PartServer.Behaviour(content: Self.old, validators: validators, cut: 100_000))
     let error = await #expect(throws: HTTPError.self) { try await download(server) }
@@ -216,7 +216,7 @@ import Testing
     #expect(names.isEmpty)
   }
 
-  /// As a process leaves it that is killed between the last byte and the end.
+  /// Leaves the files of a process that was killed between the last byte and the end of its download.
   private func leave(_ bytes: Data, of server: PartServer) throws {
     try folder.write(bytes, to: "here.bin.netwatch-part")
     let data = ResumeData(url: server.url.absoluteString, offset: 0, validator: .entityTag("\"1\""), total: nil)

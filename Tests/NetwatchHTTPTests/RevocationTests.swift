@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Certificates that were revoked, and judgements of an app's own.
+/// Tests of revoked certificates, and of the checks of an app.
 @Suite(.timeLimit(.minutes(5))) struct RevocationTests {
   private let authority: CertificateAuthority
   private let roots: SecurityPolicy.Roots
@@ -39,14 +39,14 @@ import Testing
     let error = try await failure(badServer, policy(lists))
     #expect(error.tlsFailure?.reason == .certificateRevoked)
     #expect(error.tlsFailure?.subject == "CN=bad" && error.message.contains("'CN=Test Root'"), "\(error.message)")
-    // Nobody looks it up without a list.
+    // Without a revocation list, nobody looks for a revocation.
     #expect(try await get(badServer, policy([])).response.status == .ok)
-    // What forgives other faults does not forgive this one.
+    // A policy that allows invalid certificates does not allow a revoked one.
     let forgiving = try SecurityPolicy(
       .publicKey, pins: try Certificate.load(bad.certificate), roots: roots, allowsInvalidCertificates: true,
       revocationLists: lists)
     #expect(try await failure(badServer, forgiving).tlsFailure?.reason == .certificateRevoked)
-    // A call judges as a handshake does.
+    // A call of `evaluate` judges as a handshake does.
     let judged = #expect(throws: HTTPError.self) {
       try policy(lists).evaluate(Certificate.load(bad.certificate), for: "localhost")
     }
@@ -64,7 +64,7 @@ import Testing
       try policy(ofMiddle + ofRoot).evaluate(chain, for: "localhost")
     }
     #expect(error?.tlsFailure?.reason == .certificateRevoked && error?.tlsFailure?.subject == "CN=middle")
-    // The server's own certificate has to have one.
+    // The authority that has signed the server's own certificate must have a list.
     let unknown = #expect(throws: HTTPError.self) {
       try policy(authority.revocationList(by: authority.root)).evaluate(chain, for: "localhost")
     }
@@ -77,7 +77,7 @@ import Testing
     let old = try authority.revocationList(by: authority.root, days: -2 ... -1)
     let error = #expect(throws: HTTPError.self) { try policy(old).evaluate(leaf, for: "localhost") }
     #expect(error?.tlsFailure?.reason == .revocationUnknown && error?.message.contains("expired") == true)
-    // The same name, and another key.
+    // This list is by an authority with the same name and another key.
     let other = try CertificateAuthority()
     let foreign = try other.revocationList(by: other.root)
     let wrong = #expect(throws: HTTPError.self) { try policy(foreign).evaluate(leaf, for: "localhost") }
@@ -138,7 +138,7 @@ import Testing
     let error = try await failure(server, policy)
     #expect(error.tlsFailure?.reason == .checkFailed && error.tlsFailure?.subject == "CN=leaf")
     #expect(error.message.hasSuffix(": not today"), "\(error.message)")
-    // It is not asked about a chain that is refused without it.
+    // The check is not called for a chain that is refused without it.
     let count = seen.now.count
     let strict = try SecurityPolicy(
       .publicKey, keyPins: [PublicKeyPin(Certificate.load(authority.issue("other").certificate)[0])], roots: roots,
@@ -165,9 +165,9 @@ import Testing
 }
 
 extension CertificateAuthority {
-  /// What an authority has revoked, with nothing in it unless ``revoke(_:)`` was called.
+  /// Makes the revocation list of an authority. The list is empty unless ``revoke(_:)`` was called.
   ///
-  /// - Parameter days: from and to, relative to now.
+  /// - Parameter days: The first and the last day of validity, relative to now.
   fileprivate func revocationList(by issuer: Pair, days: ClosedRange<Int> = -1...30) throws -> [RevocationList] {
     try openssl(
       "ca -gencrl -config ca.cnf -cert \(issuer.certificate.path) -keyfile \(issuer.key.path) -out crl.pem "
@@ -175,9 +175,9 @@ extension CertificateAuthority {
     return try RevocationList.load(folder.url("crl.pem"))
   }
 
-  /// Revokes a certificate of the root.
+  /// Revokes a certificate that the root has issued.
   ///
-  /// - Returns: the list of the root.
+  /// - Returns: The revocation list of the root.
   fileprivate func revoke(_ pair: Pair) throws -> [RevocationList] {
     try openssl(
       "ca -config ca.cnf -cert \(root.certificate.path) -keyfile \(root.key.path) -revoke \(pair.certificate.path)")

@@ -18,7 +18,7 @@ import Testing
 
   private func pin(_ pair: CertificateAuthority.Pair) throws -> [Certificate] { try Certificate.load(pair.certificate) }
 
-  /// Sends a body, and looks at what the server has seen of it.
+  /// Sends a body, and checks what the server has received of it.
   private func upload(
     to chain: (chain: URL, key: URL), _ policy: SecurityPolicy, host: String = "127.0.0.1", isTrusted: Bool,
     _ location: SourceLocation = #_sourceLocation
@@ -34,7 +34,8 @@ import Testing
     } catch {
       #expect(!isTrusted, "\(error)", sourceLocation: location)
       #expect(error.kind == .serverCertificateUntrusted, "\(error)", sourceLocation: location)
-      // The connections that the test itself has made to see that the server is there have asked nothing.
+      // The server has got no PUT. The connections by which the test finds out whether the server is up send no
+      // requests.
       session.invalidate()
       await session.waitUntilInvalidated()
       let seen = try String(contentsOf: server.folder.url("access.log"), encoding: .utf8)
@@ -58,7 +59,8 @@ import Testing
   @Test func `the system's certificates are read and parsed once, not for each connection`() async throws {
     let server = try NginxServer(certificate: authority.chain(leaf))
     let session = try HTTPSessionManager()
-    /// What the session's thread has read from files until now (proc(5), "rchar"). What comes from sockets does not count.
+    /// Returns the number of bytes that the session's thread has read from files so far (proc(5), `rchar`). Bytes from
+    /// sockets do not count.
     func bytes() async throws -> Int {
       let text = try await withCheckedThrowingContinuation { continuation in
         session.engines.handles[0].run { _ in
@@ -78,9 +80,10 @@ import Testing
     let first = try await bytes() - began
     for _ in 0..<20 { await connect() }
     let others = try await bytes() - began - first
-    // libcurl 8.21 and 8.22 keep no parsed certificates where they were built with a folder (curl/curl#21901).
+    // libcurl 8.21 and 8.22 keep no parsed certificates if they were built with a folder of certificates
+    // (curl/curl#21901).
     let keepsNone = (0x08_1500..<0x08_1700).contains(CurlLibrary.version)
-    // The system's file has a hundred certificates and more.
+    // The system's file contains more than a hundred certificates.
     #expect(
       first > 100_000 && (others < first || keepsNone),
       "\(first) bytes for the first connection, \(others) for twenty others")
@@ -111,11 +114,11 @@ import Testing
   func `a certificate that has expired, or is not yet valid, is refused`(days: ClosedRange<Int>) async throws {
     let leaf = try authority.issue("outdated", days: days)
     try await upload(to: authority.chain(leaf), SecurityPolicy(.none, roots: roots), isTrusted: false)
-    // The pin of the key alone does not help.
+    // A pin of the key does not make this certificate valid.
     try await upload(
       to: authority.chain(leaf), SecurityPolicy(.publicKey, pins: pin(leaf), roots: roots), isTrusted: false)
     try await upload(to: authority.chain(leaf), SecurityPolicy(.certificate, pins: pin(leaf)), isTrusted: false)
-    // A developer may say so: for the key, not for the certificate itself, as in AFNetworking.
+    // `allowsInvalidCertificates` makes the pinned key sufficient, but not the pinned certificate, as in AFNetworking.
     for mode in [SecurityPolicy.PinningMode.publicKey, .certificate] {
       try await upload(
         to: authority.chain(leaf), SecurityPolicy(mode, pins: pin(leaf), allowsInvalidCertificates: true),
@@ -159,7 +162,7 @@ import Testing
     try await upload(
       to: chain, SecurityPolicy(mode, pins: pin(pinned), roots: roots, allowsInvalidCertificates: true),
       isTrusted: false)
-    // Nor does it do harm.
+    // The additional certificate does no harm either.
     try await upload(to: chain, SecurityPolicy(mode, pins: pin(stranger), roots: roots), isTrusted: true)
   }
 
@@ -273,7 +276,8 @@ import Testing
 
   // MARK: TLS sessions
 
-  /// A TLS session that is resumed has no certificates: whoever resumes one has to be whoever has judged them.
+  /// Tests that only the session that has judged a chain resumes its TLS session. A resumed TLS session has no
+  /// certificates to judge.
   @Test func `TLS is resumed by the session that has judged the chain, and by no other one`() async throws {
     let server = try NginxServer(
       server: """
@@ -285,7 +289,7 @@ import Testing
     let stranger = try pin(elsewhere.issue("stranger"))
     let request = try HTTPRequest(.get, to: server.tlsURL().appending(path: "resumed"))
     var configuration = HTTPSessionConfiguration()
-    // libcurl 7.88 resumes none with HTTP/2.
+    // libcurl 7.88 does not resume TLS sessions with HTTP/2.
     configuration.httpVersion = .http1_1
     func connect(_ session: HTTPSessionManager) async throws -> String {
       String(decoding: try await session.data(for: request).value, as: UTF8.self)
@@ -301,7 +305,7 @@ import Testing
     ]
     for policy in trusting {
       let session = try HTTPSessionManager(configuration: configuration, policy: policy)
-      // A session of its own begins with a chain to judge, whatever others have judged.
+      // Each new session has to judge the chain first, whatever other sessions have judged.
       #expect(try await connect(session) == ".")
       for _ in 0..<3 { #expect(try await connect(session) == "r") }
       for policy in refusing {

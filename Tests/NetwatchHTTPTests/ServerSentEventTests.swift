@@ -22,7 +22,7 @@ import Testing
     return options
   }
 
-  /// All events, to the end of the stream.
+  /// Reads all events to the end of the stream.
   private func all(_ events: ServerSentEvents) async throws -> [ServerSentEvent] {
     try await events.reduce(into: []) { $0.append($1) }
   }
@@ -43,7 +43,7 @@ import Testing
   {
     let path = ScriptedPath()
     let session = try HTTPSessionManager(path: path)
-    // Each of 50 waits would take a minute.
+    // Each of the 50 waits would take a minute.
     let server = try EventServer(count: 10_000, outages: 50, preface: "retry: 60000\n\n", seed: 6)
     let waits = Box(0)
     let options = options {
@@ -128,7 +128,7 @@ import Testing
     let error = await #expect(throws: HTTPError.self) { try await iterator.next() }
     #expect(error?.kind == kind)
     #expect(error?.response?.status.code == Int(answer.prefix(3)))
-    // Then it has ended.
+    // The stream has ended after its error.
     #expect(try await iterator.next() == nil)
     #expect(try await observer.first(2) == [.began(isIndicated: false), .ended])
   }
@@ -171,7 +171,7 @@ import Testing
         try await all(session.serverSentEvents(from: request(server.url()), options: options { $0.lastEventID = id }))
           == [])
     }
-    // A field of HTTP has no control characters.
+    // A header field cannot contain control characters, so each is replaced by a space.
     #expect(server.values("last-event-id") == [["42"], ["ü €"], ["a b"], []])
   }
 
@@ -190,7 +190,7 @@ import Testing
   // MARK: Time
 
   @Test func `a connection that brings nothing is made again after its time`() async throws {
-    // One event for each connection, however often one takes too long on a busy machine.
+    // The server sends one event over each connection, even if a connection takes too long on a busy machine.
     let server = try ScriptedServer { connection, _ in
       guard let head = connection.readHead() else { return }
       guard !head.contains("Last-Event-ID: 2") else {
@@ -245,7 +245,7 @@ import Testing
     let events = session.serverSentEvents(from: try request(server.url))
     let reader = Task { try await all(events) }
     try await eventually(events.state) { $0 == .open }
-    // A request that has begun later has no time any more.
+    // A request that begins later exceeds its time limit, while the stream stays open.
     for _ in 0..<2 {
       let error = await #expect(throws: HTTPError.self) { try await session.data(for: mute.url) }
       #expect(error?.kind == .timedOut)
@@ -282,7 +282,7 @@ import Testing
     var iterator = events.makeAsyncIterator()
     #expect(try await iterator.next()?.data.count == 65_000)
     try await GateServer().stops(sent, in: session)
-    // More than what is on its way.
+    // These events are more than those on their way.
     let count = sent.now / part.count + 20
     try #require(count < 1_000)
     for _ in 0..<count { #expect(try await iterator.next()?.data.count == 65_000) }
@@ -336,7 +336,7 @@ import Testing
 
   // MARK: Ends
 
-  /// What a server does, and what the stream is doing when it is ended.
+  /// The moment at which a stream is ended, and what the server does until then.
   enum Point: CaseIterable {
     case beginning, connecting, open, waiting
 
@@ -389,7 +389,7 @@ import Testing
       for _ in 0..<100 {
         let events = session.serverSentEvents(from: try request(server.url))
         let reader = Task { try? await all(events) }
-        // Before it has begun, while it connects, or with some events or outages behind it.
+        // The stream is ended before it has begun, while it connects, or after some events or outages.
         for _ in 0..<Int.random(in: 0...20, using: &random) { _ = await session.tasks() }
         reader.cancel()
         _ = await reader.value

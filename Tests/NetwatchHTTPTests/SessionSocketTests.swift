@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// What becomes of a session's sockets between its requests, when they stay watched.
+/// Tests of a session's sockets, which stay watched between its requests.
 @Suite(.timeLimit(.minutes(5))) struct SessionSocketTests {
   private let session: HTTPSessionManager
 
@@ -19,14 +19,16 @@ import Testing
       decoding: try await session.data(for: HTTPRequest(.get, to: url), options: options).value, as: UTF8.self)
   }
 
-  /// Answers so many requests of a connection with its number, and then does something to it.
+  /// Starts a server that answers the first `count` requests of each connection with the number of the connection, and
+  /// then calls `end`.
   private func server(
     answers count: Int, _ end: @escaping @Sendable (ServerConnection) -> Void
   ) throws -> ScriptedServer {
     try ScriptedServer { [engine = session.engines.handles[0]] connection, number in
       for _ in 0..<count {
         guard connection.readHead() != nil else { return }
-        // The call of libcurl that has sent the request has ended when the thread does something else: libcurl has to wait.
+        // When the session's thread does this job, the call of libcurl that has sent the request has ended. So libcurl
+        // has to wait for the answer.
         let turn = DispatchSemaphore(value: 0)
         engine.run { _ in turn.signal() }
         turn.wait()
@@ -45,7 +47,7 @@ import Testing
     #expect(answers == (0..<4 * requests).map { "\($0 / requests)" })
   }
 
-  /// The callers of a session are woken together, where others are about to be.
+  /// Tests callers that are woken together, because other requests of the session are about to end.
   @Test func `callers go on while a server owes another one its answer`() async throws {
     let mute = try ScriptedServer { connection, _ in
       _ = connection.readHead()
@@ -71,7 +73,7 @@ import Testing
     #expect(error?.kind == .cancelled)
   }
 
-  /// libcurl closes the socket of an attempt without a word, and its number is the next one's.
+  /// Tests a socket that libcurl closes without a notice. Its number becomes the number of the next socket.
   @Test func `an attempt that was given up does not disturb the next one`() async throws {
     let port = try LoopbackPort()
     let mute = try MuteListener(0x7f00_0009, port: Int(port.number))

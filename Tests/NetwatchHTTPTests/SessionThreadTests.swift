@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Remembers on which threads it hears of each task, and what.
+/// An observer that records the events of each task, and the threads on which they come.
 private final class ThreadRecorder: HTTPEventObserver {
   private let seen = Box<[RequestID: [(thread: UInt, word: String)]]>([:])
 
@@ -23,14 +23,14 @@ private final class ThreadRecorder: HTTPEventObserver {
     seen.change { $0[event.task.id, default: []].append((thread, word)) }
   }
 
-  /// Of each task.
+  /// The threads on which the events of each task have come.
   var threads: [Set<UInt>] { seen.now.values.map { Set($0.map(\.thread)) } }
   var words: [[String]] { seen.now.values.map { $0.map(\.word) } }
-  /// Of all tasks.
+  /// The threads on which the events of all tasks have come.
   var all: Set<UInt> { threads.reduce([]) { $0.union($1) } }
 }
 
-/// A session that uses several threads.
+/// Tests of a session that uses several threads.
 @Suite(.timeLimit(.minutes(5))) struct SessionThreadTests {
   private let recorder = ThreadRecorder()
   private let results = Box<[Result<HTTPReply<Data>, HTTPError>]>([])
@@ -44,7 +44,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     return try HTTPSessionManager(baseURL: base, configuration: configuration, threads: HTTPThreads(count: threads))
   }
 
-  /// Tasks whose results come into `results`.
+  /// Makes tasks that append their results to `results`.
   private func tasks(_ count: Int, of session: HTTPSessionManager) -> [HTTPTask] {
     (0..<count).map { number in
       session.dataTask("\(number)") { [results] result in results.change { $0.append(result) } }
@@ -74,7 +74,7 @@ private final class ThreadRecorder: HTTPEventObserver {
 
   @Test(arguments: [1, 3, 6]) func `the limit of connections to a host holds for all threads`(_ limit: Int) async throws
   {
-    // Where as many connections have been made as may be, all others wait.
+    // After as many connections as are allowed, all other requests wait.
     let server = try GateServer(isOpen: false)
     let session = try session(server.url, connections: limit)
     async let all: Void = load(2_000, atOnce: 32, by: session)
@@ -222,7 +222,7 @@ private final class ThreadRecorder: HTTPEventObserver {
       for number in 0..<16 {
         group.addTask {
           let stream = try await session.stream("large.txt")
-          // Some are not read to their end.
+          // Some streams are not read to their end.
           if number % 4 == 0 { return }
           var count = 0
           for try await part in stream.body { count += part.count }
@@ -276,7 +276,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     for task in tasks(7, of: session) { task.resume() }
     let setter = Task { try await session.data(for: "set") }
     try await server.waits(for: 8)
-    // What was stored before a task was made goes with it.
+    // A cookie that was stored before a task was made is sent with its request.
     #expect(server.now.heads.allSatisfy { $0.contains("given=2") })
     server.open()
     _ = try await setter.value
@@ -304,7 +304,8 @@ private final class ThreadRecorder: HTTPEventObserver {
     session.store([SessionCookie(name: "stays", value: "1", domain: "127.0.0.1")!])
     let isOver = Box(false)
     Thread.detachNewThread {
-      // A lock that is taken again at once is hardly ever given to anybody else: one change for each request.
+      // A thread that takes a lock again at once hardly ever leaves it to another thread. So there is only one change
+      // for each request.
       while !isOver.now {
         asked.wait()
         session.removeCookies { $0.name != "stays" }
@@ -338,7 +339,7 @@ private final class ThreadRecorder: HTTPEventObserver {
     let ends: [HTTPError.Kind?] = Array(repeating: cancels ? .invalidated : nil, count: 20)
     #expect(kinds().count == 21)
     #expect(kinds().count { $0 == ends[0] } == (cancels ? 21 : 20))
-    // The sequence ends with the last of the threads.
+    // The sequence of events ends with the last of the threads.
     var finished = 0
     for await event in events { if case .finished = event.kind { finished += 1 } }
     #expect(finished == 20)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Sessions that share a thread.
+/// Tests of sessions that share a thread.
 @Suite(.timeLimit(.minutes(5))) struct SharedThreadTests {
-  /// The threads of this process on which sessions run.
+  /// The number of this process's threads on which sessions run.
   private static var threads: Int { threadStates.count }
 
-  /// The state of each thread of engines, as proc(5) tells it: R while it runs, S while it sleeps.
+  /// The state of each thread on which sessions run, as proc(5) reports it: R while the thread runs, S while it sleeps.
   private static var threadStates: [Character] {
     let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     return numbers.compactMap { number in
@@ -49,15 +49,15 @@ import Testing
       try Self.require(Self.threads == 1, "\(Self.threads) threads of 8 sessions that share one")
       var own: HTTPSessionManager? = try HTTPSessionManager()
       try Self.require(Self.threads == 2, "\(Self.threads) threads with a session of its own")
-      // A session of its own ends its thread also if somebody holds it.
+      // The thread of a session of its own ends with the session, even if somebody still holds the session.
       own?.invalidate()
       try await eventually(Self.threads) { $0 == 1 }
       own = nil
-      // The thread waits for more sessions.
+      // The shared thread waits for more sessions.
       sessions = []
       _ = try await Self.text(from: server.url, by: HTTPSessionManager(threads: shared))
       try Self.require(Self.threads == 1, "the thread has ended although it is held")
-      // It outlives the object, until its sessions have ended.
+      // The shared thread outlives its `HTTPThreads` object, until its sessions have ended.
       let last = try HTTPSessionManager(threads: shared)
       shared = nil
       for _ in 0..<3 { _ = try await Self.text(from: server.url, by: last) }
@@ -76,7 +76,7 @@ import Testing
       let shared = try HTTPThreads()
       let stays = try HTTPSessionManager(threads: shared)
       _ = try await Self.text(from: server.url, by: stays)
-      // The first wait of a process opens descriptors, which stay.
+      // The first wait of a process opens descriptors that stay open.
       var looks = 0
       try await eventually(looks) { _ in
         looks += 1
@@ -99,7 +99,7 @@ import Testing
         _ = try await Self.text(from: server.url, by: stays)
       }
       try Self.require(Self.threads == 1, "\(Self.threads) threads")
-      // The libraries of Swift may open some of their own meanwhile; 200 sessions would leave many more.
+      // The libraries of Swift may open some descriptors in the meantime. 200 sessions would leave many more.
       try await eventually(Self.descriptors) { $0 <= before + 8 }
     }
   }
@@ -129,7 +129,7 @@ import Testing
     #expect(await stays.tasks().isEmpty)
   }
 
-  /// If the callback waited for the thread, it would wait for itself.
+  /// Tests a callback on a shared thread: if it waited for the thread, it would wait for itself.
   @Test func `a callback makes a session on the thread that it runs on`() async throws {
     let server = try GateServer()
     let shared = try HTTPThreads()
@@ -186,7 +186,8 @@ import Testing
         }.resume()
       }
       try await server.waits(for: 3)
-      // The loop sleeps, and comes back to its epoll after the cancellation. That is an epoll no longer then.
+      // The loop sleeps, and returns to its epoll descriptor after the cancellation. By then, that descriptor is
+      // /dev/null.
       try await eventually(Self.threadStates) { $0 == ["S"] }
       let null = unsafe open("/dev/null", O_RDONLY)
       for number in try Self.epolls().subtracting(before) { dup2(null, number) }

@@ -7,11 +7,12 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Many requests, with everything that can go wrong, at random. `NETWATCH_SOAK_REQUESTS=100000` makes it long.
+/// Tests of many requests with everything that can go wrong, at random. `NETWATCH_SOAK_REQUESTS=100000` makes the test
+/// long.
 @Suite struct SoakTests {
   private enum Fate: CaseIterable { case none, cancelled, cancelledSoon, suspended, suspendedAndCancelled, dropped }
 
-  /// Balance of each request's activity.
+  /// An observer that checks that each request begins once and ends once.
   private final class BalanceObserver: RequestObserver {
     private let running = Lock<Set<RequestID>>([])
     private let faults = Atomic(0)
@@ -65,7 +66,7 @@ import Testing
     let counts: Mutexes
     let executor = DispatchQueue(label: "soak", attributes: .concurrent)
 
-    /// Makes one request, does something to it, and waits for its completion.
+    /// Makes one request, treats it as its fate says, and waits for its completion.
     func request(_ number: Int) async throws {
       let isFaulty = Int.random(in: 0..<10) == 0
       let path = (isFaulty ? SoakTests.faults : SoakTests.paths).randomElement() ?? ""
@@ -117,7 +118,8 @@ import Testing
     let faulty = try Self.faultyServer()
     defer { faulty.stop() }
     let observer = BalanceObserver()
-    // The first sleep of a process opens a timer of libdispatch, which stays: one that waits at the end would never see the number fall.
+    // The first sleep of a process opens a timer of libdispatch, which stays open. If that happened later, the number
+    // of descriptors would never fall to its first value.
     try await Task.sleep(for: .milliseconds(1))
     let descriptors = Self.descriptors
     var settled: Int?
@@ -139,7 +141,7 @@ import Testing
         }
         if settled == nil, start + part >= 10_000 { settled = Self.residentKiB }
       }
-      // Those that still run when it ends are ended, too.
+      // Requests that still run at the end of the session are ended as well.
       let running = (0..<10).map { _ in
         bench.session.dataTask(HTTPRequest(url: faulty.url.appending(path: "silence"))) { _ in }
       }
@@ -150,7 +152,7 @@ import Testing
     #expect(counts.all.allSatisfy { $0 == 1 })
     #expect(observer.isBalanced)
     if let settled { #expect(Self.residentKiB < settled + 8 * 1_024, "from \(settled) KiB") }
-    // Other tests run beside this one, so only an excess says something, and only when it stays.
+    // Other tests run at the same time, so only a lasting excess of descriptors is a fault.
     if total >= 10_000 {
       try await eventually(Self.descriptors) { $0 <= descriptors }
     }

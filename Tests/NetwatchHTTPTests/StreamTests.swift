@@ -45,7 +45,7 @@ import Testing
     let stream = try await session.stream(HTTPRequest(.get, to: server.url))
     var iterator = stream.body.makeAsyncIterator()
     var received = try #require(try await iterator.next()).count
-    // It stops by itself: what is on its way lies in the sockets, and in a buffer of 256 KiB.
+    // The server has to stop: the bytes on their way are in the sockets and in a buffer of 256 KiB.
     try await GateServer().stops(sent, in: session)
     #expect(sent.now < total / 2)
     while let part = try await iterator.next() { received += part.count }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Lines and values of a body as they come.
+/// Tests of the lines and values of a body, which are read while the body arrives.
 @Suite(.timeLimit(.minutes(5))) struct StreamedRecordTests {
   private let session: HTTPSessionManager
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Trees of values from JSON of any kind, and as text.
+/// Tests of trees of values: from JSON of any kind, and as text.
 @Suite struct StructuredValueTests {
   private func decode<Value: Decodable & Sendable>(
     _ body: Data, as type: Value.Type = StructuredValue.self

@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Names for files that servers suggest, which are the words of strangers.
+/// Tests of the file names that servers suggest. Such a name cannot be trusted.
 @Suite(.timeLimit(.minutes(5))) struct SuggestedFilenameTests {
   private func name(_ disposition: String? = nil, path: String? = nil, type: String? = nil) -> String {
     var response = HTTPResponse(status: .ok)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// How tasks end, and that each end is one.
+/// Tests of how tasks end, and that each of them ends once.
 @Suite(.timeLimit(.minutes(5))) struct TaskTests {
   private let observer = RecordingObserver()
   private let ends = Box<[String]>([])
 
-  /// Answers nothing.
+  /// Starts a server that answers no request.
   private static func silentServer(_ heard: Box<Int> = Box(0)) throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while connection.readHead() != nil { heard.change { $0 += 1 } }
@@ -254,7 +254,7 @@ import Testing
       session.dataTask(request, options: options) { [ends] _ in ends.change { $0.append("called") } }.resume()
     }
     _ = try await server.log(lines: 10)
-    // Others are not held up by it.
+    // The busy queue does not hold up other requests.
     _ = try await session.data(for: request)
     #expect(ends.now.isEmpty)
     goesOn.signal()

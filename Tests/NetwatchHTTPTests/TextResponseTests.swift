@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Text in any charset.
+/// Tests of text in any charset.
 @Suite struct TextResponseTests {
   private func decode(
     _ bytes: [UInt8], type: String? = nil, status: Int = 200, _ serializer: TextResponseSerializer = .init()

@@ -5,9 +5,10 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// When a task has taken too long, and when it has not.
+/// Tests of when a task has taken too long, and when it has not.
 @Suite(.timeLimit(.minutes(5))) struct TimeoutTests {
-  /// Answers each request with the number of its connection, when the gate is open; never for `/mute`.
+  /// Starts a server that answers each request with the number of its connection when the gate is open. It never
+  /// answers `/mute`.
   private static func server(_ gate: Gate, _ heads: Box<[String]> = Box([])) throws -> ScriptedServer {
     try ScriptedServer { connection, number in
       while let head = connection.readHead() {
@@ -74,7 +75,7 @@ import Testing
     #expect(kinds.now.isEmpty)
     gate.open()
     #expect(try await first.value.response.status == .ok)
-    // It is sent, and not given up when its turn comes.
+    // The second request is sent when its turn comes. It was not given up before.
     try await eventually(heads.now.count { $0.hasPrefix("GET /mute") }) { $0 == 1 }
     await session.pass(timeout - .milliseconds(1), on: clock)
     #expect(kinds.now.isEmpty)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Fields behind a body.
+/// Tests of the fields after a body (trailers).
 @Suite(.timeLimit(.minutes(5))) struct TrailerTests {
   private let digest = HTTPField.Name("X-Digest")!
 
@@ -47,7 +47,7 @@ import Testing
     var body = Data()
     while let part = try await parts.next() {
       if body.isEmpty {
-        // All of it may have come; they are not shown before the body has been read.
+        // The trailers may have come, but the stream does not show them before the body has been read.
         #expect(part == Data("hello".utf8))
       }
       body += part
@@ -121,7 +121,7 @@ import Testing
     let nginx = try NginxServer(
       server: "location = /t.txt { gzip on; add_trailer X-Digest $status-$body_bytes_sent; }",
       certificate: authority.chain(authority.issue("leaf")))
-    // Compressed, it has no Content-Length, behind which libcurl would read no trailers.
+    // The file is sent compressed, so it has no Content-Length. With a Content-Length, libcurl would read no trailers.
     let body = String(repeating: "hello", count: 100)
     try nginx.serve(body, as: "t.txt")
     let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))

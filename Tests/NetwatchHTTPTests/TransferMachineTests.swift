@@ -144,7 +144,7 @@ import Testing
     _ = machine.handle(.asked(.caller))
     #expect(machine.handle(.redirected(Self.request)) == [.detach, .attach])
     #expect(machine.chain.request == Self.request && machine.chain.redirects == 1)
-    // Nobody is asked any more.
+    // The redirect was decided, so a second decision has no effect.
     #expect(machine.handle(.redirected(Self.next)) == [])
     #expect(machine.chain.request == Self.request)
   }
@@ -200,7 +200,7 @@ import Testing
     machine.wait(until: .seconds(50))
     #expect(machine.deadline == .seconds(50))
     #expect(machine.handle(.timePassed(isQueued: false), at: .seconds(50)) == .endPathWait)
-    // Of two that have passed, the earlier one counts.
+    // If two deadlines have passed, the earlier one counts.
     #expect(machine.handle(.timePassed(isQueued: false), at: .seconds(70)) == .endPathWait)
     machine.wait(until: .seconds(90))
     #expect(machine.deadline == .seconds(61))

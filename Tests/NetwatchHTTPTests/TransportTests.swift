@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A session whose requests go to a function, or to a recording, in the place of a server.
+/// Tests of a session whose requests go to a function or to a recording instead of a server.
 @Suite(.timeLimit(.minutes(5))) struct TransportTests {
   private struct User: Codable, Sendable, Equatable { var name: String }
 
@@ -77,7 +77,7 @@ import Testing
     let stream = try await session.stream("x")
     var iterator = stream.body.makeAsyncIterator()
     var count = try await iterator.next()?.count ?? 0
-    // No more are made while others have all the time they want.
+    // No further parts are made, although other requests give the transport the time for it.
     for _ in 0..<20 { _ = try await session.data(for: "y") }
     #expect(made.now < 100)
     while let part = try await iterator.next() { count += part.count }
@@ -105,7 +105,7 @@ import Testing
     let isEnded = Box(false)
     let server = ScriptedTransport { request, _ throws(HTTPError) in
       if request.path == "/v1/broken" { throw HTTPError(.connectionLost, "request") }
-      // Ends when its task is cancelled.
+      // The transport hangs until its task is cancelled.
       let mute = AsyncStream<Void>.makeStream()
       for await _ in mute.stream {}
       mute.continuation.finish()

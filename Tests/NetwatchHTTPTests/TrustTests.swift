@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// Pins of keys, policies by host, versions of TLS, and what is said of a failure.
+/// Tests of pins of keys, policies by host, versions of TLS, and descriptions of failures.
 @Suite(.timeLimit(.minutes(5))) struct TrustTests {
   private let authority: CertificateAuthority
   private let roots: SecurityPolicy.Roots
@@ -79,7 +79,7 @@ import Testing
     ]
     let session = try HTTPSessionManager(configuration: configuration)
     func url(_ host: String, _ path: String = "method") -> URL { server.tlsURL(host: host).appending(path: path) }
-    // Twice: the second time a connection is there.
+    // In the second round, the connections already exist.
     for _ in 0..<2 {
       for host in [
         "good.dev.localhost", "GOOD.dev.localhost", "xn--bcher-kva.dev.localhost", "bücher.dev.localhost", "localhost",
@@ -98,7 +98,7 @@ import Testing
       #expect(error.tlsFailure?.reason == .noPinMatched)
       #expect(error.tlsFailure?.host == "bad.localhost")
     }
-    // The others have the policy of the session, which does not know this root.
+    // Other hosts have the session's policy, which does not know this root.
     configuration.addressOverrides = ["other.invalid": [IPAddress("127.0.0.1")!]]
     let other = try await failure(url("other.invalid"), HTTPSessionManager(configuration: configuration))
     #expect(other.tlsFailure?.reason == .unknownAuthority)
@@ -195,7 +195,7 @@ import Testing
     }
   }
 
-  /// The test's own library speaks them only at security level 0.
+  /// Tests TLS 1.1, which the OpenSSL of the test speaks only at security level 0.
   @Test func `TLS 1.1 is never spoken`() async throws {
     let server = try OpenSSLServer(
       certificate: authority.chain(leaf), options: ["-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"])
@@ -211,9 +211,9 @@ import Testing
     #expect(error?.kind == .badConfiguration)
   }
 
-  // MARK: What is said
+  // MARK: Descriptions of failures
 
-  /// By a handshake with `openssl s_server`, and by ``SecurityPolicy/evaluate(_:for:)``: the same.
+  /// Expects the same result of a handshake with `openssl s_server` and of ``SecurityPolicy/evaluate(_:for:)``.
   private func expect(
     _ reason: TLSFailure.Reason?, _ chain: [CertificateAuthority.Pair], _ policy: SecurityPolicy,
     host: String = "127.0.0.1", says words: [String] = [], _ location: SourceLocation = #_sourceLocation
@@ -257,11 +257,11 @@ import Testing
     try await expect(.noPinMatched, [leaf], SecurityPolicy(.certificate, pins: [certificate(own)]), says: ["CN=leaf"])
     try await expect(nil, [leaf], SecurityPolicy(.certificate, pins: [certificate(leaf)]))
     try await expect(nil, [own], SecurityPolicy(.publicKey, pins: [certificate(own)], allowsInvalidCertificates: true))
-    // Another root with the same name has signed it.
+    // Another root with the same name has signed this certificate.
     let other = try CertificateAuthority()
     let forged = try other.issue("forged")
     try await expect(.unknownAuthority, [forged], policy, says: ["CN=forged"])
-    // A server's certificate signs no other.
+    // The certificate of a server cannot sign other certificates.
     let below = try authority.issue("below", by: leaf)
     try await expect(.certificateInvalid, [below, leaf], policy, says: ["CN=leaf", "invalid CA certificate"])
   }
@@ -294,7 +294,7 @@ import Testing
   }
 
   @Test func `an alert that says nothing of certificates ends the handshake with its name`() async throws {
-    // A server without a cipher in common (RFC 5246, section 7.2.2).
+    // This server has no cipher in common with the session (RFC 5246, section 7.2.2).
     let server = try OpenSSLServer(
       certificate: authority.chain(leaf), options: ["-tls1_2", "-cipher", "PSK"])
     let error = try await failure(server.url(), HTTPSessionManager(policy: trusting()))

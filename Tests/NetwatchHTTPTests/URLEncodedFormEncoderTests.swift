@@ -177,7 +177,7 @@ import Testing
     #expect(try encoder.encode([key: 1]) == "\(snake)=1")
   }
 
-  /// Encodes by every kind of container that there is.
+  /// A value that encodes itself with every kind of container.
   private struct Contortion: Encodable {
     enum Key: String, CodingKey { case list, nested, plain, more }
 

@@ -5,9 +5,9 @@ import Testing
 
 @testable import NetwatchLines
 
-/// Requests and TCP connections in one indicator, on a clock that stands still.
+/// Requests and TCP connections in one indicator, on a clock that the test moves.
 @Suite struct ActivityCounterTests {
-  /// What it says, line by line, until it shows nothing and nothing is due.
+  /// Returns what the counter reports, one line for each report, until the indicator is hidden and no timer is due.
   private static func run(_ body: (EventLoop, ManualClock, ActivityCounter) throws -> Void) throws -> [String] {
     let clock = ManualClock()
     // A request may have begun before the test.
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// The rest of this suite goes by a clock of the test's own.
+  /// All other tests of this suite use a clock that the test moves.
   @Test func `on the kernel's clock the delays take their time`() throws {
     let loop = try EventLoop()
     let start = loop.now

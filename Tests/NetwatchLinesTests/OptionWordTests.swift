@@ -4,7 +4,7 @@ import Testing
 
 @testable import NetwatchLines
 
-/// What libnetwatch's callers write for options.
+/// The options that callers of libnetwatch write as words.
 @Suite struct OptionWordTests {
   @Test func `no options are the defaults`() throws {
     let options = try StatusOptions(libraryOptions: [])
@@ -33,7 +33,7 @@ import Testing
     #expect(
       configuration.rules.statements == [
         .modem(glob("ppp*")), .tunnel(glob("ppp9")), .ignored(glob("docker0")),
-        // Whatever their order is on the command line.
+        // The order of these rules does not depend on the order of the options.
         .metered(true, .either(glob("Train*"))), .metered(false, .either(glob("Train 2"))), .linkLocal,
       ])
     #expect(configuration.hold == .seconds(2.5))
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  /// The header, the manual page, Python and Node name the options of the table.
+  /// The C header, the manual page, Python and Node name the options of the table.
   @Test func `each binding has each option`() throws {
     let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../contrib")
     func text(_ path: String) throws -> String { try String(contentsOf: top.appending(path: path), encoding: .utf8) }

@@ -6,9 +6,10 @@ import Testing
 
 @testable import NetwatchLines
 
-/// The changeovers between this process and a service, without either of them.
+/// The changeovers between this process and a service. A test plays both of them.
 @Suite struct StatusMergerTests {
-  /// What comes out, in words: each record as `NUMBER EVENT REASON INTERFACE COUNT`, and `+` before new values of the last one.
+  /// A merger, and what it puts out in words: each record as `NUMBER EVENT REASON INTERFACE COUNT`, with `+` before new
+  /// values of the last record.
   private struct Merger {
     var merger: StatusMerger
     private(set) var outputs: [String] = []
@@ -107,15 +108,15 @@ import Testing
     #expect(
       merger(Self.served(.activity, Self.path("wl0", .routeUp), 1, number: 71))
         == ["71 activity request_began wl0 1"])
-    // What says the same is not told again.
+    // A record that says the same as the last one is not told again.
     #expect(merger(Self.served(.activity, Self.path("wl0", .routeUp), 1, number: 72)) == [])
-    // The line between was left out for a slow reader.
+    // The service left out the line between for a slow reader.
     #expect(
       merger(Self.served(.activity, Self.path("eth0", .routeUp), 1, number: 74))
         == ["74 reachability route_up eth0 1 -wl0"])
   }
 
-  // MARK: From one to the other
+  // MARK: Changeovers
 
   @Test func `an idle service comes and goes without a record`() {
     var merger = Merger(.everything)
@@ -201,7 +202,7 @@ import Testing
     #expect(
       merger(Self.served(.initial, Self.path("wl0"), 1, number: 8))
         == ["stop watching", "8 reachability rules_changed wl0 1 -eth0"])
-    // The reason is that of one change.
+    // Only one change has the new rules as its reason.
     #expect(
       merger(Self.served(.reachability, Self.path(nil, .noCarrier), 1, number: 9))
         == ["9 reachability no_carrier none 1 -wl0"])
@@ -216,14 +217,15 @@ import Testing
     #expect(
       merger(Self.local(.wifi, Self.path("wl0", .signalChanged, signal: -60))) == ["+1 wifi signal_changed wl0 0"])
     #expect(merger.merger.sequence.last?.path.wifi?.signal?.dBm == -60)
-    // A service's values count while it is the origin, for the path that was told, and not as its answer to a wish.
+    // A service's values count only while the service is the origin, only for the path that was told, and not as the
+    // answer to a request.
     #expect(merger(Self.served(.wifi, Self.path("wl0", .signalChanged, signal: -70))) == [])
     _ = merger(Self.served(.initial, Self.path("wl0")))
     #expect(
       merger(Self.served(.wifi, Self.path("wl0", .signalChanged, signal: -70))) == ["+1 wifi signal_changed wl0 0"])
     #expect(merger(Self.served(.wifi, Self.path("wl1", .signalChanged, signal: -70))) == [])
     #expect(merger(Self.served(.wifi, Self.path("wl0", .initial, signal: -70))) == [])
-    // A look of this process that finds only another signal tells that.
+    // If this process looks at the network itself and finds only another signal, that is told as new values.
     _ = merger(.serviceLost)
     #expect(
       merger(Self.local(.initial, Self.path("wl0", signal: -80))) == ["+1 wifi signal_changed wl0 0"])
@@ -271,7 +273,7 @@ import Testing
           case 5: Self.served(.activity, path, count, here: .random(using: &random))
           default: Self.local(.initial, path, count)
           }
-        // This process does not speak when it was not asked.
+        // This process reports nothing while it was not asked to watch.
         if case .local = input, !isWatching { continue }
         for output in merger.handle(input, at: EventTimestamp(monotonic: Int64(step), wall: Int64(step))) {
           switch output {

@@ -5,11 +5,11 @@ import Testing
 
 @testable import NetwatchLog
 
-/// The page loads nothing, is well-formed, and shows names of strangers only as text.
+/// The page loads nothing, is well-formed, and shows strangers' names only as text.
 @Suite struct HTMLReportTests {
   private static let start: Int64 = 1_795_000_000_000_000
 
-  /// Ten hours: a network, an outage of ten minutes, and a suspend of an hour.
+  /// Returns a page about ten hours with a network, an outage of ten minutes, and a suspend of an hour.
   private static func page(_ ssid: [UInt8], traffic: [TrafficTally.Sum] = []) -> String {
     func moment(_ minute: Int64, suspended: Int64 = 0) -> LogMoment {
       LogMoment(
@@ -40,7 +40,7 @@ import Testing
     #expect(!Self.page(Array("Home".utf8)).contains("Bytes"))
   }
 
-  /// `NETWATCH_FUZZ_ROUNDS` makes it long.
+  /// `NETWATCH_FUZZ_ROUNDS` sets the number of random names. Default: 200.
   @Test func `names of strangers are text, whatever they are`() throws {
     let evil = [
       "<script>alert(1)</script>", "\"><img src=x>", "' onload='a", "&lt;b&gt;", "]]>", "<!--", "-->",
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  /// Each tag without its attributes' values: what a stranger says must not make another one.
+  /// Returns each tag without the values of its attributes. A stranger's name must not add a tag.
   private static func elements(of page: String) -> [String] {
     var tags: [String] = []
     var rest = page[...]

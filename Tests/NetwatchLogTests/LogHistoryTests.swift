@@ -8,12 +8,15 @@ import Testing
   private static let down = LogState(status: .notReachable, reason: "no_carrier")
   private static let other = LogState(status: .notReachable, reason: "no_route")
   private static let unknown = LogState(status: .unknown, reason: "unresolved")
-  /// In seconds.
+  /// The time at which the runs of these tests begin, in seconds since 1970.
   private static let epoch: Int64 = 1_795_000_000
 
+  /// Returns a moment.
+  ///
   /// - Parameters:
-  ///   - second: of the monotonic clock.
-  ///   - wall: how far the wall clock is ahead of it, in seconds since the epoch.
+  ///   - second: The time on the monotonic clock, in seconds.
+  ///   - wall: How far the wall clock is ahead of the expected time, in seconds. Default: 0.
+  ///   - suspended: How long the machine has been suspended, in seconds. Default: 0.
   private static func moment(_ second: Double, wall: Double = 0, suspended: Double = 0) -> LogMoment {
     let monotonic = Int64((second * 1_000_000).rounded())
     return LogMoment(
@@ -34,7 +37,7 @@ import Testing
       runs: [LogRun(id: 1, seen: last.wall, seenMonotonic: last.monotonic, isLive: isLive)], now: moment(now))
   }
 
-  /// A file may have any numbers. 2,010 of these changes have a sum that does not fit into 63 bits.
+  /// A file may contain any numbers. The sum of 2,010 of these changes does not fit into 63 bits.
   @Test func `times that do not fit become the longest that do`() {
     let (first, last) = (LogMoment(wall: 0, monotonic: 0, boot: 0), LogMoment(wall: .max, monotonic: .max, boot: .max))
     let entries = (0..<2_010).map { number in
@@ -45,7 +48,7 @@ import Testing
     #expect(history.outages.map(\.length) == [.max])
     #expect(history.outages.map(\.end) == [.max])
     #expect(LogTimes(history.spans).notReachable == .max)
-    // Each of the spans covers every day, and a year of them would need gigabytes. The last day is not whole.
+    // Each span covers every day, and a year of such spans would need gigabytes. The last day is not complete.
     let days = DaySummary.days(of: history, limit: 366)
     #expect(days.count == 366)
     #expect(days.allSatisfy { $0.spans.count <= 3 })
@@ -86,7 +89,7 @@ import Testing
     let history = Self.history([
       Self.change(1, Self.up), Self.change(10, Self.down), awake, Self.change(15, Self.up, wall: 3_600),
     ])
-    // Ten and fifteen on the clock that stands still.
+    // The outage lasted from 10 s to 15 s on the monotonic clock, which stands still during a suspend.
     #expect(history.outages.map(\.length) == [5_000_000])
     let asleep = history.spans.filter { $0.content == .suspended }
     #expect(asleep.map(\.length) == [3_600_000_000])
@@ -118,7 +121,7 @@ import Testing
     ])
     #expect(history.outages.map(\.ending) == [.unseen])
     #expect(history.outages.map(\.length) == [1_000_000])
-    // Not from 3 to 60.
+    // The time from 3 s to 60 s does not count.
     #expect(history.spans.map(\.length) == [1_000_000, 1_000_000, 10_000_000])
   }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// What the log stores, and what it leaves out.
 @Suite struct LogMachineTests {
-  /// A line as netwatch writes it for the log.
+  /// Returns a line as netwatch writes it for the log.
   private static func line(
     _ event: String = "reachability", status: String = "not-reachable", reason: String = "no_carrier",
     mono: Int = 5_000,
@@ -54,7 +54,7 @@ import Testing
     let found = entries(
       Self.line(mono: 1_000_000, log: #""boot_ns":1000000000"#),
       Self.line(mono: 2_000_000, log: #""boot_ns":3602000000000"#),
-      // It was written before the suspend, and read after it.
+      // This line was written before the suspend, and read after it.
       Self.line(mono: 1_500_000, log: #""boot_ns":1500000000"#),
       Self.line(mono: 3_000_000, log: #""boot_ns":3603000000000"#))
     #expect(found.map(\.content).filter { if case .suspend = $0 { true } else { false } } == [.suspend(3_600_000_000)])
@@ -64,7 +64,7 @@ import Testing
   @Test func `a suspend that changes no path is told when the machine awakes`() {
     var machine = LogMachine()
     #expect(machine.handle(.clock(LogMoment(wall: 100, monotonic: 10, boot: 10))) == [])
-    // Two readings of two clocks are never simultaneous.
+    // Two readings of two clocks are never simultaneous, so a small difference is not a suspend.
     #expect(machine.handle(.clock(LogMoment(wall: 100, monotonic: 20, boot: 90_000))) == [])
     let awake = LogMoment(wall: 9_000_000, monotonic: 30, boot: 5_000_030)
     #expect(machine.handle(.clock(awake)) == [LogEntry(awake, .suspend(5_000_000 - 89_980))])
@@ -83,13 +83,13 @@ import Testing
     traffic(1_500, 160)
     traffic(1_500, 160)
     #expect(machine.takeTraffic().map { [$0.received, $0.sent] } == [[500, 60]])
-    // The driver was loaded again.
+    // The driver was loaded again, so the counters began again.
     traffic(40, 5)
     #expect(machine.takeTraffic().map { [$0.received, $0.sent] } == [[40, 5]])
     #expect(machine.takeTraffic().isEmpty)
   }
 
-  /// `NETWATCH_FUZZ_ROUNDS` makes it long.
+  /// `NETWATCH_FUZZ_ROUNDS` sets the number of random lines.
   @Test func `no line can harm the reader of lines`() {
     var generator = SplitMix(seed: 22)
     let good = [

@@ -7,8 +7,8 @@ import Testing
 
 /// Everything that `netwatch log` and `netwatch report` print about a log, in all formats.
 struct LogOutputs {
-  /// Names that a stranger may choose: controls of C0 and C1, DEL, controls of direction, separators of lines, what nothing shows,
-  /// markup, formulas, and bytes that are not UTF-8.
+  /// Names that a stranger may choose. They contain controls of C0 and C1, DEL, controls of the text's direction, line
+  /// separators, invisible characters, markup, formulas, and bytes that are not UTF-8.
   static let names = [
     "\u{1b}[2J\u{1b}]0;title\u{7}", "\u{9b}31m\u{85}", "\u{7f}\u{8}\r\n\t\0", "\u{202e}evil\u{2066}\u{2069}",
     "\u{2028}\u{2029}\u{feff}",
@@ -20,7 +20,7 @@ struct LogOutputs {
 
   init(_ contents: LogContents) { self.contents = contents }
 
-  /// The lines by the options that print them, and the page as one line.
+  /// The lines by the options that print them. The page counts as one line.
   private var lines: [String: [String]] {
     let history = contents.history.since(0)
     let (entries, outages) = (contents.entries(since: .min), history.outages)
@@ -44,7 +44,7 @@ struct LogOutputs {
     for (format, lines) in lines {
       let columns = format.hasSuffix("csv") ? Self.cells(lines[0]).count : 0
       for line in lines {
-        // Most lines have printable ASCII alone, which is seen at once.
+        // Most lines are only printable ASCII, which is quick to check.
         let isPlain = line.utf8.allSatisfy { $0 >= 0x20 && $0 <= 0x7e }
         guard isPlain || !line.unicodeScalars.contains(where: { $0.isUnsafeInTerminal }) else {
           Issue.record("\(format): \(line.debugDescription)")
@@ -61,13 +61,13 @@ struct LogOutputs {
   }
 
   static func isFormula(_ cell: String) -> Bool {
-    // A number is no formula.
+    // A number is not a formula.
     guard Int64(cell) == nil else { return false }
     let first = cell.unicodeScalars.first { $0 != " " }
     return first.map { "=+-@\u{ff1d}\u{ff0b}\u{ff0d}\u{ff20}".unicodeScalars.contains($0) } ?? false
   }
 
-  /// Reads a line of CSV as RFC 4180 says.
+  /// Reads a line of CSV as RFC 4180 describes it.
   static func cells(_ line: String) -> [String] {
     var cells = [[UInt8]()]
     var isQuoted = false

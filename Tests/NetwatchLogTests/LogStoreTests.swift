@@ -6,11 +6,11 @@ import Testing
 
 @testable import NetwatchLog
 
-/// The database: what it keeps, how large it is, and what becomes of files that are no log.
+/// The database of the log: what it keeps, how large it is, and what happens to files that are not a log.
 @Suite struct LogStoreTests {
   private static let networks = ["Home", "Office 5 GHz", "Train", "Café \u{1f4f6}"]
 
-  /// Days of a laptop: half of the changes are losses. The wall clock begins in 2026.
+  /// Returns the entries of a laptop for some days. Half of the changes are losses. The wall clock begins in 2026.
   private static func entries(days: Int, perDay: Int) -> [LogEntry] {
     var generator = SplitMix(seed: 7)
     let start: Int64 = 1_770_000_000_000_000
@@ -60,7 +60,7 @@ import Testing
     let contents = try LogContents(reading: place)
     #expect(contents.entries.map(\.entry) == entries)
     #expect(contents.traffic == [TrafficTally.Sum(day: 20_261_124, interface: "wlan0", received: 20, sent: 8)])
-    // The writer holds its lock.
+    // The writer holds the lock of its run.
     #expect(contents.runs.map(\.isLive) == [true])
   }
 
@@ -113,7 +113,7 @@ import Testing
     #expect(try LogContents(reading: place).entries.last?.entry == last)
   }
 
-  /// A network may have any name, and a quote and a mark behind it are one character.
+  /// A network may have any name. In this one, a quote and the mark behind it are one character of Swift.
   @Test func `a name is one cell of CSV, whatever it is`() {
     let name = "\"\u{301},=1+1,\"\u{301}"
     let state = LogState(
@@ -236,7 +236,7 @@ import Testing
     }
   }
 
-  /// What a file says in the right places is a stranger's too: numbers of any size, and names of any bytes.
+  /// The values in a file may also be a stranger's: numbers of any size, and names of any bytes.
   @Test func `no value of a file can harm the reader`() throws {
     let (place, folder) = try place()
     defer { _ = folder }
@@ -281,7 +281,7 @@ import Testing
         }
       }
       try LogOutputs(LogContents(reading: place)).check()
-      // The writer adds to such numbers.
+      // The writer adds to numbers that are already the largest.
       let sum = TrafficTally.Sum(day: 20_261_124, interface: "wlan0", received: .max, sent: .max)
       let store = try LogStore.open(place).store
       try store.append(Self.entries(days: 1, perDay: 4), traffic: [sum])
@@ -293,7 +293,8 @@ import Testing
 
   // MARK: Schemas that somebody else has written
 
-  /// Statements that are run on a log. The tables then have their names and columns, but the reader must not run what is in them.
+  /// Statements that a test runs on a log. The tables then still have their names and columns, but the reader must not
+  /// run what the schema contains.
   private static let crafted = [
     "DROP TABLE entry; CREATE VIEW entry AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
       + "SELECT i AS id, 1 AS run, 1 AS time_us, 1 AS mono_us, 1 AS boot_us, 1 AS state, 1 AS changes, 1 AS suspend_us FROM n",
@@ -315,7 +316,7 @@ import Testing
     #expect(#expect(throws: PlainError.self) { _ = try LogStore.open(place) }?.description == sentence)
   }
 
-  /// A trigger is stored beside the tables. It would run whenever netwatch writes.
+  /// A trigger is stored beside the tables. Without a protection, it would run whenever netwatch writes.
   @Test func `a trigger does not run, and a view beside the tables is left alone`() throws {
     let (place, folder) = try place()
     defer { _ = folder }

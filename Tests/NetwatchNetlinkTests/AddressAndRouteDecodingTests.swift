@@ -77,7 +77,7 @@ import Testing
   @Test func `answers with one hop`() {
     #expect(
       Decoding.messages(Corpus.routeAnswerV4, as: .answer) == [
-        // A lookup answers with the address itself as the prefix, and IPv4 does not say who wrote the route.
+        // A lookup answers with the address itself as the prefix, and an IPv4 answer does not say who wrote the route.
         .route(
           .hop(
             RouteHop(

@@ -24,7 +24,7 @@ import Testing
     return connection
   }
 
-  // MARK: What there is
+  // MARK: Sockets
 
   @Test func `who listens is told by his port`() {
     #expect(Self.messages(ConnectionCorpus.listener) == [.listener(port: 8080)])
@@ -90,7 +90,8 @@ import Testing
 
   @Test func `what was sent, sent again and came twice is counted`() throws {
     var info = Array(ConnectionCorpus.info(of: ConnectionCorpus.waiting))
-    // struct tcp_info of <linux/tcp.h>: tcpi_rtt, tcpi_total_retrans, tcpi_data_segs_out, tcpi_dsack_dups.
+    // The offsets of tcpi_rtt, tcpi_total_retrans, tcpi_data_segs_out and tcpi_dsack_dups in struct tcp_info of
+    // <linux/tcp.h>.
     for (offset, value) in [(68, 23_456), (100, 3), (156, 4_000), (216, 2)] {
       info.replaceSubrange(offset..<offset + 4, with: MessageBuilder.raw(UInt32(value)))
     }
@@ -106,7 +107,7 @@ import Testing
   }
 
   @Test func `older kernels tell less`() throws {
-    // Linux 4.1 has bytes acknowledged and received, older ones only ages.
+    // Linux 4.1 has bytes acknowledged and received. Older kernels have only ages.
     for (length, sent, received) in [(104, 0, 0), (136, 34, 0), (232, 34, 0)] as [(Int, UInt64, UInt64)] {
       var bytes = Array(ConnectionCorpus.waiting.prefix(16 + 72))
       let info = Array(ConnectionCorpus.info(of: ConnectionCorpus.waiting).prefix(length))
@@ -166,7 +167,7 @@ import Testing
   func `an exclusion covers a connection`(_ text: String, _ covers: Bool) throws {
     let connection = try #require(Self.connection(ConnectionCorpus.waiting))
     #expect(try ConnectionExclusion(text).covers(connection) == covers)
-    // The same as IPv4 in IPv6, from another port.
+    // This connection has the same addresses as IPv4 in IPv6, and another port.
     let mapped = try #require(Self.connection(ConnectionCorpus.dripping))
     #expect(try ConnectionExclusion(text).covers(mapped) == (covers && text != "44124"))
   }
@@ -213,7 +214,7 @@ import Testing
     #expect(throws: PlainError(sentence)) { try ConnectionExclusion(text) }
   }
 
-  // MARK: Whatever comes
+  // MARK: Messages of any content
 
   @Test func `mutated messages do no harm, and the count is no more than what was seen`() {
     var random = SplitMix(seed: 31)
@@ -226,7 +227,8 @@ import Testing
       for _ in 0..<(random.oneIn(4) ? 3 : 1) {
         bytes += Mutation.message(from: ConnectionCorpus.all, &random)
         bytes += [UInt8](repeating: 0, count: (4 - bytes.count % 4) % 4)
-        // The mutations know the kinds of rtnetlink: this kind comes through, too.
+        // The mutations use the message types of rtnetlink, so the type of sock_diag is set again in half of the
+        // messages.
         if bytes.count > 6, random.oneIn(2) { bytes.replaceSubrange(4..<6, with: MessageBuilder.raw(UInt16(18))) }
       }
       for case .connection(let connection) in Self.messages(bytes) {
@@ -260,7 +262,7 @@ import Testing
 }
 
 extension ConnectionCorpus {
-  /// The value of a message's INET_DIAG_INFO.
+  /// Returns the value of the attribute INET_DIAG_INFO in a message.
   static func info(of message: [UInt8]) -> [UInt8] {
     var offset = 16 + 72
     while offset + 4 <= message.count {
@@ -272,13 +274,15 @@ extension ConnectionCorpus {
   }
 }
 
-/// Runs sock_diag's bytecode as the kernel does, as far as our filter needs it. Nil for what the kernel would refuse.
+/// Runs sock_diag's bytecode as the kernel does, as far as netwatch's filter needs it. The initializer returns nil if
+/// the kernel would refuse the program.
 struct DiagInterpreter {
   private let program: [UInt8]
 
   init?(_ program: [UInt8]) {
     self.program = program
-    // inet_diag_bc_audit: "yes" leads from one operation to the next, "no" to one of them, to the end, or just past it.
+    // The kernel checks this in inet_diag_bc_audit: "yes" leads from one operation to the next, "no" to one of them, to
+    // the end, or just past the end.
     var ends: Set<Int> = [program.count, program.count + 4]
     var targets: Set<Int> = []
     var offset = 0

@@ -7,9 +7,10 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// The last that the kernel says of a connection, and what of it is payload.
+/// The last message of the kernel about a connection, and how many of the counted bytes are payload.
 @Suite struct ConnectionEndTests {
-  /// A message as the kernel sends it to the groups, or with `isEnd` false, as it lists.
+  /// Returns a message as the kernel sends it to its multicast groups. If `isEnd` is false, the message is one of a
+  /// listing.
   private static func message(
     isEnd: Bool = true, family: CInt = AF_INET, state: Int = TCP_CLOSE, local: IPAddress = .v4(0x0a00_0001),
     remote: IPAddress = .v4(0x0a00_0002), acknowledged: UInt64 = 0, received: UInt64 = 0, sent: UInt64 = 0,
@@ -47,19 +48,19 @@ import Testing
     }
   }
 
-  /// As Linux 6.18 said it of 100 bytes one way and 1,000 the other.
+  /// The counters that Linux 6.18 sent for connections with 100 bytes in one direction and 1,000 in the other.
   private static let ends: [(UInt64, UInt64, UInt64, UInt64, [UInt64])] = [
-    // The side that has connected, then the side that has accepted, whichever of them closed first.
+    // The side that connected, and then the side that accepted. It does not matter which side closed first.
     (102, 1_001, 100, 0, [1_000, 100]), (1_001, 101, 1_000, 0, [100, 1_000]),
-    // Repeated bytes are sent once.
+    // Bytes that were repeated count once.
     (102, 1_001, 250, 150, [1_000, 100]),
-    // Reset by the other side.
+    // The other side reset the connection.
     (1_000, 100, 1_000, 0, [100, 1_000]),
-    // Reset by us: the kernel has forgotten.
+    // This side reset the connection, and the kernel has forgotten the counters.
     (0, 0, 0, 0, [0, 0]),
-    // Nothing but a beginning and an end.
+    // The connection was opened and closed without any payload.
     (2, 1, 0, 0, [0, 0]), (1, 1, 0, 0, [0, 0]),
-    // No number is trusted.
+    // No number is trusted, so numbers that are too large do no harm.
     (.max, .max, .max, .max, [.max - 1, 0]), (0, .max, 0, .max, [.max, 0]),
   ]
 

@@ -1,6 +1,6 @@
 /// Messages about bridges, their ports and tunnels, as Linux 6.18 sent them.
 ///
-/// Hexadecimal; blanks mean nothing.
+/// The bytes are in hexadecimal. Blanks are ignored.
 extension Corpus {
   static let emptyBridge = bytes(
     """

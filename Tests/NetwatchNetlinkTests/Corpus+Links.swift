@@ -1,6 +1,6 @@
 /// Messages about links, as Linux 6.18 sent them.
 ///
-/// Hexadecimal; blanks mean nothing.
+/// The bytes are in hexadecimal. Blanks are ignored.
 extension Corpus {
   static let loopback = bytes(
     """

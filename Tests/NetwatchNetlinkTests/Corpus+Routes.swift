@@ -1,6 +1,6 @@
-/// Messages about addresses, routes and the rest, as Linux 6.18 sent them.
+/// Messages about addresses, routes and everything else, as Linux 6.18 sent them.
 ///
-/// Hexadecimal; blanks mean nothing.
+/// The bytes are in hexadecimal. Blanks are ignored.
 extension Corpus {
   static let addressV4 = bytes(
     """

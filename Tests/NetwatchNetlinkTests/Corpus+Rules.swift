@@ -1,6 +1,7 @@
-/// Rules as Linux 6.18 listed them; that of VRFs is of Linux 6.1.
+/// Messages about rules, as Linux 6.18 listed them; the rule of VRFs is from Linux 6.1. A comment has the words of
+/// `ip rule`.
 ///
-/// Hexadecimal; blanks mean nothing.
+/// The bytes are in hexadecimal. Blanks are ignored.
 extension Corpus {
   /// from all lookup local
   static let ruleLocal = bytes(

@@ -1,6 +1,7 @@
-/// Links that stand on others or lead into tunnels: VXLAN as Linux 6.18 sent them, the others as Linux 6.1 did.
+/// Messages about links that stand on others or lead into tunnels. Linux 6.18 sent those about VXLAN, and Linux 6.1 the
+/// others.
 ///
-/// Hexadecimal; blanks mean nothing.
+/// The bytes are in hexadecimal. Blanks are ignored.
 extension Corpus {
   static let vxlan = bytes(
     """

@@ -1,4 +1,5 @@
-/// Real messages, each whole with its header, for the decoder's tests and for the fuzzer to begin with.
+/// Recorded messages of rtnetlink, each with its header. The tests of the decoder read them, and the fuzzer changes
+/// them.
 enum Corpus {
   static let all: [[UInt8]] = [
     loopback, vethDown, vethUp, vethWithoutPeer, vethToElsewhere, emptyBridge, bridgePort, portOfBridgeFamily,
@@ -11,7 +12,7 @@ enum Corpus {
     ruleUnreachable, ruleUsers, ruleProhibit, ruleSuppress, ruleUnlessMarked, ruleUnlessMarkedIPv6, ruleVRF,
   ]
 
-  /// The bytes that hexadecimal digits stand for.
+  /// Returns the bytes that hexadecimal digits stand for. All other characters are ignored.
   static func bytes(_ text: String) -> [UInt8] {
     let digits = text.compactMap(\.hexDigitValue)
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }

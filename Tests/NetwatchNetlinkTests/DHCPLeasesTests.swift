@@ -6,9 +6,10 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// What the files of real DHCP clients say, as they wrote them for a server that sent ANDROID_METERED in option 43.
+/// Files that real DHCP clients wrote for a server that sent ANDROID_METERED in option 43, and what netwatch reads in
+/// them.
 @Suite struct DHCPLeasesTests {
-  /// systemd 252.
+  /// A lease of systemd 252.
   private static let networkd = """
     # This is private data. Do not parse.
     ADDRESS=192.168.43.50
@@ -26,7 +27,7 @@ import Testing
 
     """
 
-  /// ISC dhclient 4.4.3.
+  /// A lease of ISC dhclient 4.4.3.
   private static let dhclient = """
     lease {
       interface "wlan0";
@@ -69,7 +70,7 @@ import Testing
     #expect(!isMetered(.ip("192.168.43.51")))
     try folder.write(Self.networkd.replacing("VENDOR_SPECIFIC=", with: "OPTION_43="), to: "netif/3")
     #expect(!isMetered())
-    // Bytes before and after, as where the phone adds something; and the letters at an odd digit, which are other bytes.
+    // A phone may add bytes before and after the mark. If the letters begin at an odd digit, they are other bytes.
     try folder.write(Self.networkd.replacing("=414e", with: "=0102414e"), to: "netif/3")
     #expect(isMetered())
     try folder.write(Self.networkd.replacing("=414e", with: "=0414e"), to: "netif/3")
@@ -84,7 +85,7 @@ import Testing
     try folder.remove("dhcp/dhclient.leases")
     try folder.write(Self.dhclient, to: "dhcp/dhclient.wlan0.leases")
     #expect(isMetered())
-    // As it writes what is not all graphic characters.
+    // dhclient writes the bytes in this form if not all of them are graphic characters.
     let bytes = "ANDROID_METERED".utf8.map { String($0, radix: 16) }.joined(separator: ":")
     try folder.write(
       Self.dhclient.replacing("\"ANDROID_METERED\"", with: bytes + ":0"), to: "dhcp/dhclient.wlan0.leases")
@@ -98,7 +99,7 @@ import Testing
     #expect(!isMetered())
     try folder.write(plain + Self.dhclient + other.replacing("ANDROID_METERED", with: "x"), to: "dhcp/dhclient.leases")
     #expect(isMetered())
-    // The file grows with each renewal; its end is read alone.
+    // The file grows with each renewal, so only its end is read.
     try folder.write(String(repeating: plain, count: 1_000) + Self.dhclient, to: "dhcp/dhclient.leases")
     #expect(isMetered())
     try folder.write(Self.dhclient + String(repeating: other, count: 1_000), to: "dhcp/dhclient.leases")

@@ -2,9 +2,9 @@ import Testing
 
 @testable import NetwatchNetlink
 
-/// /proc/net/snmp and snmp6, whole and broken.
+/// The files /proc/net/snmp and /proc/net/snmp6, whole and broken.
 @Suite struct DatagramTotalsTests {
-  /// As Linux 6.18 has written them, without the other protocols.
+  /// The files as Linux 6.18 wrote them, without the other protocols.
   private static let ipv4 = """
     IcmpMsg: InType3 OutType3
     IcmpMsg: 253 253

@@ -3,11 +3,11 @@ import Netwatch
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// The decoder as tests call it.
+/// The decoder of rtnetlink in the form in which tests call it.
 enum Decoding {
   struct Result: Hashable {
     let frame: NetlinkMessage
-    /// Ignored if the frame is none of rtnetlink's own.
+    /// The message in the frame. It is `ignored` if the frame is not a message of rtnetlink itself.
     let message: NetlinkDecoder.Message
     var range: Range<Int> { frame.record }
   }
@@ -31,7 +31,7 @@ enum Decoding {
 
   static func kinds(_ bytes: [UInt8]) -> [NetlinkMessage.Kind] { all(bytes).map(\.frame.kind) }
 
-  /// Of one message that is a link.
+  /// Returns the link in a message; nil if the message is about something else.
   static func link(_ bytes: [UInt8]) -> LinkUpdate? {
     guard case .event(.link(let fact)) = messages(bytes).first else { return nil }
     return fact

@@ -1,14 +1,14 @@
 import CLibNetlink
 import Netwatch
 
-/// Runs classic BPF programs as the kernel does, as far as our filter needs it. Nil for what the kernel would refuse.
+/// Runs classic BPF programs as the kernel does, as far as netwatch's filter needs it.
 struct FilterInterpreter {
   let program: [sock_filter]
 
   private static let ancillary = UInt32(bitPattern: -0x1000)
   private static let nextAttribute: UInt32 = 12
 
-  /// How many bytes of the message pass.
+  /// Returns how many bytes of the message pass. Nil if the kernel would refuse the program.
   func run(_ bytes: [UInt8]) -> UInt32? {
     var accumulator: UInt32 = 0
     var index: UInt32 = 0
@@ -24,7 +24,7 @@ struct FilterInterpreter {
       case 0x20, 0x28, 0x30, 0x40:
         let size = instruction.code == 0x28 ? 2 : instruction.code == 0x30 ? 1 : 4
         let offset = Int(k) + (instruction.code == 0x40 ? Int(index) : 0)
-        // A load beyond the end ends the program with 0.
+        // A load beyond the end of the message ends the program with 0.
         guard offset + size <= bytes.count else { return 0 }
         accumulator = bytes[offset..<(offset + size)].reduce(0) { $0 << 8 | UInt32($1) }
       case 0x00: accumulator = k

@@ -5,7 +5,7 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// Whatever bytes come, in whatever order: nothing traps, nothing grows without bound, no claim is without ground.
+/// Bytes of any kind in any order: nothing traps, nothing grows without bound, and no path is reachable without ground.
 @Suite struct FuzzTests {
   @Test(arguments: [UInt64(11), 12])
   func `mutated messages, random answers and random order do no harm`(_ seed: UInt64) {
@@ -123,7 +123,7 @@ import Testing
       let indexes = interfaces.map(\.index)
       if indexes != indexes.sorted() || Set(indexes).count != indexes.count { fault = "order \(indexes)" }
       if !Set(indexes).isSubset(of: known) { fault = "links that nobody told of: \(indexes)" }
-      // A listing tells 40 facts at most, and one follows every 200 rounds.
+      // A listing has at most 40 facts, and a listing follows every 200 rounds.
       if interfaces.count > 700 || interfaces.contains(where: { $0.addresses.count > 700 }) { fault = "growth" }
       if kernel.timers.count > 2 { fault = "timers" }
       for (path, change) in zip(kernel.published, kernel.changes) {

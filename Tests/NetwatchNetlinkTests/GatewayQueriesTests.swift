@@ -41,7 +41,7 @@ import Testing
       #expect(Self.read(Self.message(NUD_REACHABLE, address)) == [nil])
     }
     #expect(Self.read(Self.message(NUD_REACHABLE, type: RTM_DELNEIGH)) == [nil])
-    // Another neighbour of a list.
+    // The message is about another neighbour.
     #expect(Self.read(Self.message(NUD_REACHABLE, of: .ip("10.0.0.3"))) == [nil])
   }
 

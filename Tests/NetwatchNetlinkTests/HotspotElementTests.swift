@@ -6,12 +6,12 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// What access points send that says their network is metered.
+/// Information elements of access points that say that their network is metered.
 @Suite struct HotspotElementTests {
   private static let microsoft: [UInt8] = [0x00, 0x50, 0xf2, 0x11]
   private static let apple: [UInt8] = [0x00, 0x17, 0xf2, 0x06]
   private static let name: [UInt8] = [0, 4] + Array("home".utf8)
-  /// Of a hotspot of an iPhone, and of one that is recognized as such.
+  /// The features that an iPhone's hotspot sends, and those of a device that is recognized as a hotspot.
   private static let features: [[UInt8]] = [[1, 1, 3, 3, 0, 0], [1, 1, 3, 1, 0, 0]]
   private static let address: [UInt8] = [2, 1, 6, 0x58, 0xe2, 0x8f, 0x7c, 0x0b, 0xb3]
 
@@ -27,12 +27,12 @@ import Testing
 
   @Test(
     arguments: [
-      // Level, reserved, flags, reserved.
+      // The bytes are the level, a reserved byte, the flags and a reserved byte.
       ([2, 0, 0, 0], true), ([4, 0, 0, 0], true), ([2, 0, 2, 0], true), ([4, 0, 5, 0], true), ([1, 0, 0, 0], false),
       ([1, 0, 8, 0], false), ([0, 0, 0, 0], false), ([0, 0, 7, 0], false),
-      // As one number, the highest byte first.
+      // The element can also be one number, with the highest byte first.
       ([0, 0, 0, 2], true), ([0, 2, 0, 4], true), ([0, 0, 0, 1], false),
-      // One that is too short, and one of a later version.
+      // One element is too short, and one is of a later version.
       ([2, 0, 0], false), ([], false), ([2, 0, 0, 0, 9, 9], true),
     ] as [([UInt8], Bool)])
   func `a network cost above unrestricted is a mark`(_ cost: [UInt8], _ isMetered: Bool) {
@@ -54,7 +54,8 @@ import Testing
   }
 
   @Test(arguments: [
-    // WPA, WMM and WPS are Microsoft's too; an AirPort base station has elements of Apple's of type 1.
+    // WPA, WMM and WPS also have Microsoft's prefix. An AirPort base station sends elements of type 1 with Apple's
+    // prefix.
     vendor([0x00, 0x50, 0xf2, 0x01], [2, 0, 0, 0]), vendor([0x00, 0x50, 0xf2, 0x02], [2, 0, 0, 0]),
     vendor([0x00, 0x50, 0xf2, 0x04], [2, 0, 0, 0]), vendor([0x00, 0x17, 0xf2, 0x01], [1, 1, 3, 3, 0, 0]),
     vendor([0x50, 0x00, 0xf2, 0x11], [2, 0, 0, 0]), vendor(apple, address), vendor(apple, []),

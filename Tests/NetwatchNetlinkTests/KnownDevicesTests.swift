@@ -8,7 +8,7 @@ import Testing
     var reads = 0
   }
 
-  /// A sysfs with one WiFi card.
+  /// Returns known devices whose sysfs has one WiFi card.
   private func make(_ sysfs: Sysfs) -> KnownDevices {
     KnownDevices { _, _, hardwareAddress in
       sysfs.reads += 1

@@ -8,12 +8,12 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// A second decoder of rtnetlink, to compare ours with: the parsers of libnl-route.
+/// A second decoder of rtnetlink, with which netwatch's decoder is compared: the parsers of libnl-route.
 ///
-/// What libnl-route 3.7 does not read is in ``gaps``. It is read here with libnl's functions for attributes and with the
-/// structures of the kernel's headers.
+/// What libnl-route 3.7 does not read is in ``gaps``. It is read here with libnl's functions for attributes and with
+/// the structures of the kernel's headers.
 enum LibnlOracle {
-  /// All that is decoded from one message.
+  /// Everything that is decoded from one message.
   struct Reading: Hashable {
     var frame: NetlinkMessage
     var asNotification = NetlinkDecoder.Message.ignored
@@ -24,7 +24,7 @@ enum LibnlOracle {
     var counters: LinkCounters.Bytes?
   }
 
-  /// Returns what our decoder reads in a datagram.
+  /// Returns what netwatch's decoder reads in a datagram.
   static func ours(_ datagram: [UInt8]) -> [Reading] {
     var readings: [Reading] = []
     let bytes = unsafe datagram.span.bytes
@@ -111,8 +111,8 @@ enum LibnlOracle {
     return reading
   }
 
-  /// Returns the places of the numbers in a message. Not of the first three bytes: the family decides how all others are read, and
-  /// the lengths of prefixes belong to addresses.
+  /// Returns the places of the numbers in a message. The first three bytes are left out, because the family decides how
+  /// all other bytes are read, and because the lengths of prefixes belong to addresses.
   static func numbers(of frame: NetlinkMessage, in message: [UInt8]) -> [Int] {
     let lengths = [
       RTM_NEWLINK: 16, RTM_DELLINK: 16, RTM_NEWADDR: 8, RTM_DELADDR: 8, RTM_NEWNEXTHOP: 8, RTM_DELNEXTHOP: 8,
@@ -137,13 +137,14 @@ enum LibnlOracle {
   }
 }
 
-/// One message with libnl's functions for it.
+/// One message, and functions that read it with libnl.
 @safe private struct Message {
   private let header: UnsafeMutablePointer<nlmsghdr>
 
   init(_ header: UnsafeMutablePointer<nlmsghdr>) { unsafe self.header = unsafe header }
 
-  /// Calls `body` with the object that libnl-route makes of the message, and with the names of the attributes that it has found.
+  /// Calls `body` with the object that libnl-route makes of the message, and with the names of the attributes that
+  /// libnl-route has found.
   private func parse<Result>(_ body: (OpaquePointer, Set<Substring>) -> Result) throws -> Result {
     guard let message = unsafe nlmsg_convert(header) else { throw TestFailure("nlmsg_convert") }
     defer { unsafe nlmsg_free(message) }
@@ -228,7 +229,7 @@ enum LibnlOracle {
     return unsafe self.address(group)
   }
 
-  /// Returns an attribute of IFLA_INFO_DATA.
+  /// Returns an attribute of IFLA_INFO_DATA; nil if the message does not have it.
   private func linkData(_ type: Int) -> Attribute? {
     guard let info = unsafe attribute(IFLA_LINKINFO, after: ifinfomsg.self),
       let data = unsafe attribute(IFLA_INFO_DATA, in: info)
@@ -326,7 +327,7 @@ enum LibnlOracle {
         rtnl_rule_get_sport(object, &first, &last) == 0 && last != 0,
         rtnl_rule_get_dport(object, &first, &last) == 0 && last != 0,
         attribute(FRA_TUN_ID, after: fib_rule_hdr.self).map { unsafe nla_get_u64($0) != 0 } ?? false,
-        // FRA_DSCP and FRA_FLOWLABEL, which older headers do not name. Zero also selects.
+        // The numbers are those of FRA_DSCP and FRA_FLOWLABEL, which older headers do not name. Zero also selects.
         attribute(25, after: fib_rule_hdr.self) != nil, attribute(26, after: fib_rule_hdr.self) != nil,
       ].contains(true)
 
@@ -434,7 +435,7 @@ extension IPAddress {
     .v6(UInt128(bigEndian: unsafe unsafeBitCast(address, to: UInt128.self)))
   }
 
-  /// Creates an address from bytes in network order. Nil if there are neither 4 nor 16.
+  /// Creates an address from bytes in network order. Returns nil if there are neither 4 nor 16 bytes.
   fileprivate init?(_ bytes: UnsafeRawPointer, count: Int) {
     switch count {
     case 4: self = .v4(UInt32(bigEndian: unsafe bytes.loadUnaligned(as: UInt32.self)))
@@ -447,8 +448,8 @@ extension IPAddress {
 // MARK: What libnl-route does not read
 
 extension LibnlOracle {
-  /// A part of rtnetlink that libnl-route 3.7 does not read, with a message of Linux 6.18 and what the message says by the kernel's
-  /// headers.
+  /// A part of rtnetlink that libnl-route 3.7 does not read, with a message of Linux 6.18 and what the message means
+  /// according to the kernel's headers.
   struct Gap: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let bytes: [UInt8]
@@ -466,11 +467,11 @@ extension LibnlOracle {
     }
   }
 
-  /// All parts that libnl-route does not read.
+  /// All parts of rtnetlink that libnl-route does not read.
   ///
-  /// It also does not read IFLA_GRE_REMOTE of the kinds `erspan`, `ip6gretap` and `ip6erspan`, which Linux sends as for `gre`. It has
-  /// no parser for nl80211 and for sock_diag, which are not rtnetlink: `WirelessDecodingTests` and `ConnectionDecodingTests` hold our
-  /// decoders against recorded bytes.
+  /// libnl-route also does not read IFLA_GRE_REMOTE of the kinds `erspan`, `ip6gretap` and `ip6erspan`, which Linux
+  /// sends as for `gre`. It has no parser for nl80211 and for sock_diag, which are not rtnetlink.
+  /// `WirelessDecodingTests` and `ConnectionDecodingTests` compare netwatch's decoders with recorded bytes.
   static let gaps: [Gap] = [
     // ip rule add not fwmark 51820 table 51820
     Gap(

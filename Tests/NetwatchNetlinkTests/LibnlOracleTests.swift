@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// What our decoder reads in a message, libnl reads too.
+/// netwatch's decoder and libnl read the same in each message.
 @Suite struct LibnlOracleTests {
   @Test func `libnl reads the messages of the corpus as we do`() throws {
     for message in Corpus.all { try compare(message) }
@@ -47,7 +47,7 @@ import Testing
         guard let place = LibnlOracle.numbers(of: frame, in: message).randomElement(using: &random) else { continue }
         message[place] = [0, 1, 127, 255, .random(in: 0...255, using: &random)].randomElement(using: &random) ?? 0
       }
-      // libnl refuses some values.
+      // libnl refuses some values. Such messages are not compared.
       guard (try? LibnlOracle.readings(message)) != nil else { continue }
       count += 1
       try compare(message)
@@ -71,7 +71,7 @@ import Testing
       for reading in LibnlOracle.ours(datagram) { seen.formUnion(Self.features(of: reading)) }
     }
     #expect(Self.expected.subtracting(seen) == [])
-    // A kernel does not have each kind of link.
+    // A kernel may lack a kind of link.
     let failures = live.failures.filter {
       $0.hasPrefix("failed: ") && !$0.hasPrefix("failed: ip link add ") && !$0.hasPrefix("failed: ip tuntap ")
     }
@@ -81,7 +81,7 @@ import Testing
   /// The sockets of rtnetlink.
   private static let channels: Set<NetlinkTransport.Channel> = [.event, .reply, .counters]
 
-  /// Fails at the first message that is not read in the same way.
+  /// Compares what both decoders read in a datagram, and fails at the first message that they read differently.
   private func compare(_ datagram: [UInt8]) throws {
     let ours = LibnlOracle.ours(datagram)
     let theirs = try LibnlOracle.readings(datagram)
@@ -94,7 +94,7 @@ import Testing
 
   // MARK: The kernel
 
-  /// What each kernel must have sent.
+  /// The features that messages of each kernel must have.
   private static let expected: Set = [
     "link", "kind veth", "kind bridge", "upper device", "lower device", "link of another namespace", "link removed",
     "address", "deprecated address", "address removed", "routes changed", "routes removed", "hop", "gateway", "source",
@@ -152,7 +152,7 @@ import Testing
     return found.filter(\.value).map(\.key)
   }
 
-  /// Lines for the probe `messages`.
+  /// The script that the probe `messages` runs, one command in each line.
   private static let script = """
     ip link set lo up
     ip link add v0 type veth peer name v1

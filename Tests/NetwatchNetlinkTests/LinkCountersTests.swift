@@ -7,7 +7,8 @@ import Testing
 
 /// The kernel's answer to RTM_GETSTATS, whole and broken.
 @Suite struct LinkCountersTests {
-  /// As a kernel has sent it: family, padding, index, filter; then the counters, packets first.
+  /// Returns a message as a kernel sends it: the family, padding, the index and the filter; then the counters, packets
+  /// first.
   private static func message(type: UInt16 = UInt16(RTM_NEWSTATS), counters: [UInt64], attribute: UInt16 = 1) -> [UInt8]
   {
     func bytes<Number: FixedWidthInteger>(_ number: Number) -> [UInt8] {

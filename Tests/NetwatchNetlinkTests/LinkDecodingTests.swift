@@ -90,7 +90,7 @@ import Testing
       if let lower = kind.lower { $0.attribute(IFLA_LINK, number: lower) }
       if let name = kind.kind {
         let data = MessageBuilder.attribute(2, [1, 2, 3]) + MessageBuilder.attribute(IFLA_INFO_KIND, Array(name.utf8))
-        // NLA_F_NESTED stands in the type of some nested attributes.
+        // Some kernels set the bit NLA_F_NESTED in the type of nested attributes.
         $0.attribute(IFLA_LINKINFO | 0x8000, data)
       }
     }

@@ -7,12 +7,12 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// What drivers say of software links: other ends, links beneath, active ports.
+/// What drivers say about software links: the other end, the link beneath, and the active port.
 @Suite struct LinkInfoDecodingTests {
   static let remote4 = IPAddress.ip("198.51.100.7")
   static let remote6 = IPAddress.ip("2001:db8:9::7")
 
-  // MARK: Recorded
+  // MARK: Recorded messages
 
   struct Recorded: CustomTestStringConvertible, Sendable {
     var testDescription: String { name }
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // Its link stands among its driver's own attributes, and nowhere else.
+    // The lower link of VXLAN is only among the driver's own attributes.
     Recorded(bytes: Corpus.vxlan, name: "vx4", kind: "vxlan", lower: 3, remote: remote4),
     Recorded(bytes: Corpus.vxlanIPv6, name: "vx6", kind: "vxlan", remote: remote6),
     Recorded(bytes: Corpus.gre, name: "gre1", kind: "gre", hardwareType: 778, lower: 12, remote: remote4),
@@ -47,7 +47,7 @@ import Testing
     #expect(fact.isComplete)
   }
 
-  // MARK: By the headers
+  // MARK: Messages that follow the kernel's headers
 
   static func link(
     _ kind: String, dataFirst: Bool = false, elsewhere: Bool = false, lower: Int32? = nil,
@@ -96,16 +96,16 @@ import Testing
     let value = remote.address.networkOrder
     #expect(try #require(Self.link(remote.kind, (remote.type, value))).remote == remote.address)
     #expect(try #require(Self.link(remote.kind, dataFirst: true, (remote.type, value))).remote == remote.address)
-    // Too short to be one.
+    // A value that is too short is no address.
     #expect(try #require(Self.link(remote.kind, (remote.type, Array(value.dropLast())))).remote == nil)
-    // To anybody, to a group.
+    // A tunnel to anybody or to a group has no other end.
     let zeros = [UInt8](repeating: 0, count: value.count)
     #expect(try #require(Self.link(remote.kind, (remote.type, zeros))).remote == nil)
     let group: IPAddress = value.count == 4 ? .ip("239.1.1.1") : .ip("ff05::1")
     #expect(try #require(Self.link(remote.kind, (remote.type, group.networkOrder))).remote == nil)
   }
 
-  /// The same numbers mean other things to other drivers.
+  /// The same attribute numbers have other meanings for other drivers.
   @Test(arguments: ["veth", "bridge", "wireguard", "tun", "xfrm", "macvlan", "vlan", "geneve9", "", "bondage"])
   func `other kinds name no other end, whatever their attributes`(_ kind: String) throws {
     for type in 0..<16 {

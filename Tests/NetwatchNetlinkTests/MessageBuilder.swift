@@ -2,7 +2,7 @@ import CLibNetlink
 import Glibc
 import Netwatch
 
-/// Assembles netlink messages by hand.
+/// Builds netlink messages attribute by attribute.
 struct MessageBuilder {
   private(set) var bytes: [UInt8]
 

@@ -1,11 +1,11 @@
 import NetwatchTestSupport
 
-/// Messages that no kernel sends.
+/// Random changes of recorded messages, which give messages that no kernel sends.
 enum Mutation {
   static func message(from corpus: [[UInt8]], _ random: inout SplitMix) -> [UInt8] {
     var bytes = pick(corpus, &random)
     for _ in 0..<Int.random(in: 0...3, using: &random) { mutate(&bytes, corpus, &random) }
-    // A right length at the front lets the lies behind it be read.
+    // If the length at the front is right, the decoder also reads the wrong bytes behind it.
     if bytes.count >= 16, !random.oneIn(4) {
       bytes.replaceSubrange(0..<4, with: MessageBuilder.raw(UInt32(bytes.count)))
     }
@@ -41,7 +41,7 @@ enum Mutation {
       if bytes.count < 8192 { bytes.insert(contentsOf: bytes[place...end], at: place) }
     case 5: bytes[place] = UInt8(truncatingIfNeeded: random.next())
     default:
-      // The kind of the message, and the index of its link.
+      // These bytes are the type of the message and the index of its link.
       bytes[4] = UInt8.random(in: 0...105, using: &random)
       if bytes.count >= 24 { bytes[20] = UInt8.random(in: 0...9, using: &random) }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// The kernel's words about routers: which are read, and which pass the filter.
+/// Messages of the kernel about routers: which are read, and which pass the filter.
 @Suite struct NeighbourTests {
   static let states = [
     NUD_NONE, NUD_INCOMPLETE, NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_FAILED, NUD_NOARP, NUD_PERMANENT,
@@ -97,7 +97,7 @@ import Testing
       let message = Self.message(router.address, number)
       for length in 16...message.count {
         let read = unsafe NetlinkDecoder.neighbourState(message.span.bytes, 16..<length)
-        // Up to the end of the address.
+        // The message can be cut off anywhere after the address.
         #expect((read?.0 == router && read?.1 == state) == (length >= 36), "\(length)")
       }
     }
@@ -123,7 +123,7 @@ import Testing
     expected.members = [7, 9]
     let group: [UInt8] = [7, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]
     #expect(object(AF_UNSPEC) { $0.attribute(NHA_GROUP, group) } == [.nextHop(expected)])
-    // A member that is cut off is none.
+    // A member that is cut off does not count.
     #expect(object(AF_UNSPEC) { $0.attribute(NHA_GROUP, group + [1, 0, 0, 0]) } == [.nextHop(expected)])
     #expect(object(AF_UNSPEC) { $0.attribute(NHA_GROUP, [1]) } == [.nextHop(NextHopObject())])
     expected = NextHopObject()

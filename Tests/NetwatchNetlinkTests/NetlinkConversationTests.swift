@@ -6,9 +6,9 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// One question and what may come instead of its answer.
+/// A question to the kernel, and what may come instead of its answer.
 @Suite struct NetlinkConversationTests {
-  /// Puts one question, as the first of a conversation whose socket gives these lines of a trace.
+  /// Asks one question, which is the first one on a socket that plays these lines of a trace.
   private func ask(
     _ lines: [String], isListing: Bool
   ) throws -> (messages: [UInt16], reply: NetlinkRequestSocket.Reply, fault: TraceError?) {

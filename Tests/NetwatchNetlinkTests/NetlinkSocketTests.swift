@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchNetlink
 
 @Suite struct NetlinkSocketTests {
-  /// A message of another process must not pass for one of the kernel's, whoever sends it.
+  /// A message of another process must not be taken for a message of the kernel, whoever sends it.
   @Test func `only the kernel is listened to`() throws {
     let socket = try NetlinkSocket()
     var address = sockaddr_nl()
@@ -25,7 +25,7 @@ import Testing
     }
     let error = errno
     #expect(sent < 0)
-    // Without the right to send to others at all, the kernel says so first.
+    // If the process may not send to other processes at all, the kernel reports that error instead.
     #expect(error == ECONNREFUSED || error == EPERM)
     try socket.makeNonBlocking()
     guard case .wouldBlock = try socket.receive() else {

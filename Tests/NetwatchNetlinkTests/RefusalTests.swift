@@ -8,11 +8,11 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// What the kernel says in the place of an answer, and what that means.
+/// Errors that the kernel sends instead of an answer, and what they mean.
 @Suite struct RefusalTests {
-  /// Up to the first question for a route, which has the number 3.
+  /// The lines of the small trace up to the first question about a route, which has the number 3.
   static let listed = Array(SmallTrace.lines.prefix { $0 != SmallTrace.route(3) })
-  /// The answer to each question from `first` on, more than are asked.
+  /// Returns refusals of the questions from `first` on. There are more of them than questions.
   static func refusals(from first: UInt32, _ code: Int32) -> [String] {
     (first..<first + 12).map { SmallTrace.refusal($0, code) }
   }
@@ -56,13 +56,13 @@ import Testing
   func `a refused listing ends the start with the kernel's own reason`(_ code: Int32) throws {
     let file = try TraceFile([TraceFormat.header, "start 1 2"] + (1..<20).map { SmallTrace.refusal($0, code) })
     let reader = try TraceReader(opening: file.path)
-    // The clock stands still, so the time for the start is never over.
+    // The clock stands still, so the time limit of the start never passes.
     let reachability = try NetlinkReachability(
       on: NetlinkSource(on: EventLoop(by: ManualClock()), input: .replayed(TracePlayer(reader))),
       configuration: .init(),
       publish: { _, _, _ in Issue.record("a path") }, fail: { _ in })
     #expect(throws: SystemError.netlink("RTM_GETLINK dump", code)) { try reachability.start() }
-    // Nine listings are tried at once, after two lines, and none after a pause.
+    // Nine listings are tried at once, after the two lines at the beginning. None is tried after a pause.
     #expect(reader.line == 2 + 9)
     reachability.stop()
   }

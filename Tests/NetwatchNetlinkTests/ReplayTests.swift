@@ -8,7 +8,8 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// A trace in the kernel's place: what was told is told again, and whatever else stands there is refused with a sentence.
+/// A trace that plays the kernel. What was published is published again, and anything else in a trace is refused with a
+/// sentence.
 @Suite struct ReplayTests {
   private static let lines = SmallTrace.lines
 
@@ -46,7 +47,7 @@ import Testing
     for length in 0..<bytes.count {
       let replay = try Replay(Array(bytes[..<length]))
       #expect(SmallTrace.told.starts(with: replay.told))
-      // Between two turns nothing is missing.
+      // Nothing is missing if the trace ends between two turns.
       guard let problem = replay.fault?.problem else {
         whole += 1
         continue
@@ -98,7 +99,7 @@ import Testing
     #expect(fault.description.contains("is '\(line)', but") && fault.description.contains(text), "\(fault)")
   }
 
-  /// The cable is out at the end of the small trace, so nothing samples the quality, and nothing has asked for a signal.
+  /// The small trace ends without carrier, so nothing samples the quality, and nothing has asked for a signal.
   @Test(arguments: ["quality 9000 9000 0", "quality 9000 9000 0\nquality 9001 9001 0", "quality 9000 9000 0\ntcp end"])
   func `a record that nothing responds to ends the replay`(_ records: String) throws {
     let replay = try Replay(Self.lines + [records], samples: true)
@@ -117,7 +118,7 @@ import Testing
     #expect(waiting.told == [SmallTrace.told[0]])
     #expect(try Replay(held).fault?.line == held.count)
 
-    // A listing that is refused is begun again.
+    // A listing that the kernel refuses begins again.
     let again = try Replay(["netwatch-trace 2", "start 1 2", "reply failed send \(ENOBUFS)"] + Self.listing(from: 2))
     #expect(again.told == ["1 2 wifi initial wl0"] && again.fault == nil)
 
@@ -158,7 +159,8 @@ import Testing
     #expect(resolved.told == [SmallTrace.told[0], "7000 8000 not-reachable no_route -"])
   }
 
-  /// What the kernel says to a listing while the cable is in; questions are numbered from `sequence`.
+  /// Returns what the kernel answers to a listing while the card has carrier. The questions have numbers from
+  /// `sequence` on.
   private static func listing(from sequence: UInt32) -> [String] {
     [
       SmallTrace.reply(sequence, SmallTrace.card(isRunning: true)), "device 3 wireless",

@@ -19,7 +19,7 @@ import Testing
     let text: String
   }
 
-  /// Routes to prefixes around `target`, each with the answer worked out in plain arithmetic.
+  /// Returns routes to prefixes around `target`. Plain arithmetic says whether each one must pass.
   static func samples(around target: IPAddress, _ targets: [IPAddress]) -> [Sample] {
     let (width, bits): (Int, UInt128) =
       switch target {
@@ -47,7 +47,7 @@ import Testing
     let bytes = MessageBuilder.route(
       type: type, family: width == 32 ? AF_INET : AF_INET6, prefixLength: UInt8(length)
     ) {
-      // As the kernel orders them: the table first, then the destination, which a default route has not.
+      // The kernel sends the table first, and then the destination, which a default route does not have.
       $0.attribute(Int(RTA_TABLE.rawValue), number: UInt32(254))
       if length > 0 { $0.attribute(Int(RTA_DST.rawValue), address) }
       $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3))
@@ -79,8 +79,8 @@ import Testing
     return samples
   }
 
-  /// Messages that are no routes pass, except those of a bridge about its ports. So does a prefix without an address, if
-  /// addresses of its family are watched.
+  /// Returns messages that are not routes. All of them pass, except those of a bridge about its ports. A route with a
+  /// prefix length but without an address passes if addresses of its family are watched.
   static func others(_ targets: [IPAddress]) -> [Sample] {
     let routes: Set<Int> = [RTM_NEWROUTE, RTM_DELROUTE]
     let rest = Corpus.all.filter { !routes.contains(Int($0[4]) | Int($0[5]) << 8) }
@@ -166,7 +166,7 @@ import Testing
   @Test func `no program is longer than the kernel takes`() {
     for count in 0...40 {
       let program = RouteFilter.program(watching: Self.addresses(.ipv4, count) + Self.addresses(.ipv6, count))
-      #expect(program.count <= 4096)  // BPF_MAXINSNS
+      #expect(program.count <= 4096)  // BPF_MAXINSNS of the kernel
     }
   }
 }

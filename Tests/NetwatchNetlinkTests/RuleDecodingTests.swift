@@ -36,7 +36,7 @@ import Testing
     #expect(Self.rule(Corpus.ruleMarked) == Self.expected(5210, .mark(0x80000)) { $0.markMask = 0xff0000 })
     #expect(Self.rule(Corpus.ruleUsers) == Self.expected(32762, .table(100)) { $0.users = 1000...1999 })
     #expect(Self.rule(Corpus.ruleSuppress) == Self.expected(32764, .table(254, suppressing: 0)))
-    // Its number takes more than the eight bits of the header.
+    // The table's number needs more than the eight bits of the header.
     #expect(Self.rule(Corpus.ruleUnlessMarked) == Self.expected(32765, .unlessMark(51820, table: 51820)))
     #expect(Self.rule(Corpus.ruleUnlessMarkedIPv6) == Self.rule(Corpus.ruleUnlessMarked))
   }
@@ -52,7 +52,7 @@ import Testing
     #expect((vrf.hasOtherSelectors, vrf.priority) == (true, 1000))
   }
 
-  // MARK: By the headers
+  // MARK: Messages that follow the kernel's headers
 
   static func built(
     action: Int = FR_ACT_TO_TBL, table: UInt8 = 254, flags: UInt32 = 0, lengths: [UInt8] = [0, 0, 0],
@@ -92,7 +92,7 @@ import Testing
   ])
   func `a rule with any other condition has other selectors`(_ type: Int) {
     #expect(Self.built((type, [0, 0, 0, 7]))?.hasOtherSelectors == true)
-    // Zeros select nothing.
+    // A value of zero selects nothing.
     #expect(Self.built((type, [0, 0, 0, 0]))?.hasOtherSelectors == false)
     #expect(Self.built((type, []))?.hasOtherSelectors == false)
   }

@@ -4,7 +4,7 @@ import Glibc
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// A trace made by hand: one card with one address and a default route, whose cable is pulled.
+/// A trace that was written by hand. A card with one address and a default route loses its carrier.
 enum SmallTrace {
   static let lines =
     [
@@ -12,10 +12,11 @@ enum SmallTrace {
       reply(1, card(isRunning: true)), "device 3 type=wlan wireless",
       // This kernel has no nl80211.
       "wireless-" + reply(1, done), reply(1, done), reply(2, address), reply(2, done),
-      // Then IPv4's rules, of which there are none, and the route to the DNS root server, as IPv6 has no other.
+      // Then come the rules of IPv4, of which there are none, and the route to the DNS root server, because IPv6 has no
+      // other route.
       route(3), noRoute(4), reply(5, done), noRoute(6),
       "turn 5000 6000 event", "event " + hex(card(isRunning: false)), "event end", route(7), noRoute(8),
-      // All hops, and the root server.
+      // The last two answers are about all next hops and about the DNS root server.
       noRoute(9), noRoute(10),
     ]
 

@@ -7,7 +7,7 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// Bytes that a reader finds under a path. They go when the test does.
+/// A file with the given bytes. The file is removed when the object is released.
 final class TraceFile {
   let path: String
 
@@ -18,7 +18,7 @@ final class TraceFile {
 
   convenience init(_ lines: [String]) throws { try self.init(Array((lines.joined(separator: "\n") + "\n").utf8)) }
 
-  /// A name that nothing has yet.
+  /// Creates a path at which no file exists.
   init() {
     path = FileManager.default.temporaryDirectory.appending(path: "netwatch-\(UUID().uuidString).trace").path
   }
@@ -27,19 +27,19 @@ final class TraceFile {
 
   var text: String { get throws { String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self) } }
 
-  /// What Tests/Traces has: recorded in a namespace by the script there.
+  /// Returns a file of Tests/Traces. The script in that folder has recorded the file in a network namespace.
   static func recorded(_ name: String) throws -> [UInt8] {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
     return [UInt8](try Data(contentsOf: folder.appending(path: "Traces/\(name)")))
   }
 }
 
-/// A trace that was played, in this process.
+/// A trace that was replayed in this process.
 struct Replay {
-  /// Each path: when, status, reason, link.
+  /// The published paths, each as its monotonic time, its wall time, its status, its reason and its link.
   private(set) var told: [String] = []
   private(set) var fault: TraceError?
-  /// Netlink was lost, as the trace says.
+  /// The error with which netlink was lost according to the trace.
   private(set) var failure: SystemError?
 
   /// - Parameter samples: Whether the counters of links and the quality of the link are sampled.
@@ -55,7 +55,8 @@ struct Replay {
     let log = Log()
     let loop = try EventLoop()
     let input = KernelInterface.replayed(player)
-    // The samplers are called as the lines call them: connections are listed only while a link carries the path.
+    // The samplers are called as the lines of the trace call them. Connections are listed only while a link carries the
+    // path.
     let quality = QualitySampler(on: loop, of: input, addresses: { [] }, warn: { _ in }, emit: { _, _ in })
     do {
       let traffic = try TrafficSampler(on: loop, of: input) { _, _, _ in }
@@ -76,7 +77,7 @@ struct Replay {
         look: samples
           ? {
             guard let path = log.path else { return }
-            // The first sample of a path is that of following it.
+            // The first sample of a path is taken when the sampler begins to follow the path.
             if log.followed == path.verdict { quality.sample() } else { quality.follow(path) }
             log.followed = path.verdict
           } : nil)

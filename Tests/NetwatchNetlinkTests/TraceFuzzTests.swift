@@ -5,7 +5,8 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// Whatever stands in a trace: its end is reached, nothing traps, and no more is told than there are reasons to.
+/// Traces with any content: each one is read to its end or refused, nothing traps, and no more paths are published than
+/// there are lines.
 @Suite struct TraceFuzzTests {
   @Test(arguments: [UInt64(21), 22])
   func `a mutated trace does no harm`(_ seed: UInt64) throws {
@@ -31,7 +32,7 @@ import Testing
     #expect(refused > rounds / 4 && refused < rounds)
   }
 
-  /// A record of each kind that a trace can have; see ``TraceFormat``.
+  /// A record of each kind that a trace can have. ``TraceFormat`` describes them.
   static let kinds =
     NetlinkTransport.Channel.allCases.flatMap { channel in
       ["end", "overrun", "00"].map { "\(channel.rawValue) \($0)" } + ["turn 5 5 \(channel.rawValue)"]
@@ -46,7 +47,7 @@ import Testing
 
   @Test func `every kind of record is among those that the fuzzer writes`() {
     let parsed = Self.kinds.compactMap { TraceFormat.record(Array($0.utf8)[...]) }
-    // Only the setting is no record.
+    // The setting is the only line that is not a record.
     #expect(parsed.count == Self.kinds.count - 1)
     var names: Set<String> = []
     for record in parsed {
@@ -63,13 +64,13 @@ import Testing
       case .connectionsEnd: names.insert("connectionsEnd")
       }
     }
-    // Ten causes, and nine other kinds; a new one does not compile above.
+    // There are ten causes and nine other kinds. The `switch` above does not compile if a kind is added.
     #expect(names.count == 19)
   }
 
   private func mutate(_ lines: inout [[UInt8]], _ random: inout SplitMix) {
     guard !lines.isEmpty else { return }
-    // The first line is rarely of interest: without it nothing is read.
+    // The first line is rarely changed, because nothing is read without it.
     let place = random.oneIn(50) ? 0 : Int.random(in: 0..<lines.count, using: &random)
     let other = Int.random(in: 0..<lines.count, using: &random)
     switch Int.random(in: 0..<10, using: &random) {
@@ -80,7 +81,7 @@ import Testing
     case 4: lines.insert(contentsOf: lines[min(place, other)...max(place, other)], at: place)
     case 5:
       let kind = Array(Self.kinds[Int.random(in: 0..<Self.kinds.count, using: &random)].utf8)
-      // A record of a cause does no harm only between two turns, and a replaced line is rarely one.
+      // A record of a cause does no harm only between two turns, and a replaced line is rarely between turns.
       if random.oneIn(2) { lines[place] = kind } else { lines.insert(kind, at: random.oneIn(2) ? lines.count : place) }
     case 6:
       if !lines[place].isEmpty {
@@ -90,7 +91,7 @@ import Testing
     }
   }
 
-  /// Leaves the number of the question as it is, so that the rest is looked at.
+  /// Changes a datagram, but not the number of its question, because the rest is read only if the number is right.
   private func changeDatagram(_ line: inout [UInt8], _ random: inout SplitMix) {
     let words = line.split(separator: UInt8(ascii: " "))
     guard words.count == 2, words[1].count >= 32 else { return }

@@ -5,7 +5,7 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// What is written is what is read, and nothing else is.
+/// The records that are written are the records that are read, and nothing else is read.
 @Suite struct TraceRecordTests {
   @Test func `every kind of record reads back as it was`() throws {
     let file = TraceFile()
@@ -54,7 +54,7 @@ import Testing
     #expect(reader.settings.elementsEqual(settings) { $0 == $1 })
     for record in expected { #expect(try reader.next() == record) }
     #expect(try reader.next() == nil)
-    // A person reads it, in a terminal.
+    // People read traces in a terminal, so a trace has no control characters.
     #expect(try file.text.unicodeScalars.allSatisfy { $0 == "\n" || $0.value >= 0x20 && $0.value != 0x7f })
   }
 

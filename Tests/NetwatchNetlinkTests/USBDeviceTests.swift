@@ -4,12 +4,12 @@ import Testing
 
 @testable import NetwatchNetlink
 
-/// Network adapters on USB, as sysfs shows them.
+/// Network adapters on USB, as sysfs describes them.
 @Suite struct USBDeviceTests {
   struct Adapter: CustomTestStringConvertible, Sendable {
     let testDescription: String
-    /// Class, subclass, protocol and driver of each interface, as `02/0d/00 cdc_ncm`, with what it is called behind that. The
-    /// first one is the link's.
+    /// The class, subclass, protocol and driver of each interface, for example `02/0d/00 cdc_ncm`, which may be
+    /// followed by what the interface is called. The first interface is that of the link.
     let interfaces: [String]
     var type: String? = nil
     let isTether: Bool
@@ -39,7 +39,7 @@ import Testing
     Adapter("Realtek by NCM", "02/0d/00 cdc_ncm", "0a/00/01 cdc_ncm", isTether: false),
     Adapter("Realtek by its own driver", "ff/ff/00 r8152", isTether: false),
     Adapter("dock with a keyboard", "02/0d/00 cdc_ncm", "0a/00/01 cdc_ncm", "03/01/01 usbhid", isTether: false),
-    // It is a modem by its type.
+    // The adapter is a modem because its type says so.
     Adapter(
       "HiLink", "02/06/00 cdc_ether", "0a/06/00 cdc_ether", "08/06/50 usb-storage", type: "wwan", isTether: false),
   ])
@@ -70,7 +70,8 @@ import Testing
     #expect(USBDevice(at: "\(sysfs.root)/nowhere").interfaces.isEmpty)
   }
 
-  /// A folder as /sys, with one link: usb0, number 7, on the first interface of device 1-4 that has a driver for networks.
+  /// A folder in the form of /sys with one link: usb0 with the number 7, on the first interface of device 1-4 that has
+  /// a driver for networks.
   private final class Sysfs {
     let root = "/tmp/netwatch-sysfs-\(UUID())"
 

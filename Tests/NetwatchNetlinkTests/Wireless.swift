@@ -4,18 +4,19 @@ import Netwatch
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// The decoder and the filter of wireless links as tests call them.
+/// The decoder and the filter of wireless links in the form in which tests call them.
 enum Wireless {
   struct Result: Hashable {
     let frame: NetlinkMessage
-    /// Ignored if the frame is neither the controller's nor nl80211's.
+    /// The message in the frame. It is `ignored` if the frame is neither a message of the controller nor one of
+    /// nl80211.
     let message: WirelessDecoder.Message
     var range: Range<Int> { frame.record }
   }
 
-  /// Where the command stands: behind the header of netlink.
+  /// The offset of the command, which follows the header of netlink.
   static let commandOffset = 16
-  /// As ``WirelessCorpus`` has it.
+  /// The family of nl80211 with the numbers of ``WirelessCorpus``.
   static let family = WirelessDecoder.Family(id: WirelessCorpus.family, associations: 12, configuration: 9)
   static let filter = FilterInterpreter(program: WirelessEvents.filter)
 
@@ -35,7 +36,7 @@ enum Wireless {
     all(bytes, family: family).map(\.message)
   }
 
-  /// Of one message that is nl80211's.
+  /// Returns what a message of nl80211 says; nil if the message is not one of nl80211.
   static func content(_ bytes: [UInt8]) -> WirelessDecoder.Content? {
     guard case .wireless(let content) = messages(bytes).first else { return nil }
     return content
@@ -53,7 +54,7 @@ extension MessageBuilder {
     return message.bytes
   }
 
-  /// One of a list of networks.
+  /// Returns an entry of a list of networks.
   static func network(_ status: nl80211_bss_status, _ elements: [UInt8]) -> [UInt8] {
     wireless(NL80211_CMD_NEW_SCAN_RESULTS, link: 2) {
       $0.attribute(

@@ -1,4 +1,5 @@
-/// Real messages of generic netlink, each whole with its header, as Linux 6.1 sent them beside two simulated radios.
+/// Recorded messages of generic netlink, each with its header. Linux 6.1 sent them on a machine with two simulated
+/// radios.
 enum WirelessCorpus {
   static let all: [[UInt8]] = [
     familyListed, otherFamilyListed, stationIdle, stationWithoutName, stationWithName, adHoc, accessPoint, monitor,
@@ -7,7 +8,7 @@ enum WirelessCorpus {
     interfaceAdded, interfaceChanged, interfaceRemoved, p2pDeviceAdded, peerAdded,
   ]
 
-  /// The number that nl80211 had in that kernel.
+  /// The number of nl80211 in that kernel.
   static let family: UInt16 = 32
 
   static let familyListed = Corpus.bytes(
@@ -69,14 +70,14 @@ enum WirelessCorpus {
     6800000020000000c6237b32bf0000000701000008000300020000000a000400776c616e3000000008000100000000000800050002000000
     0c00990001000000000000000a000600020000000000000008002e000900000005005300000000000800620000000000
     """)
-  /// Associated by wpa_supplicant; the access point does not name its country.
+  /// A station that wpa_supplicant has associated. The access point does not send its country.
   static let stationWithoutName = Corpus.bytes(
     """
     9000000020000000c6237b32e70000000701000008000300020000000a000400776c616e3000000008000100000000000800050002000000
     0c00990001000000000000000a000600020000000000000008002e000a0000000500530000000000080026006c0900000800220100000000
     080027000000000008009f00000000000800a0006c09000008006200d0070000
     """)
-  /// The message with a country.
+  /// The same station at an access point that sends its country.
   static let stationWithName = Corpus.bytes(
     """
     9c00000020000000c6237b32150100000701000008000300020000000a000400776c616e3000000008000100000000000800050002000000
@@ -111,7 +112,7 @@ enum WirelessCorpus {
     """
     3000000002000000c6237b32c0000000edffffff1c00000020000100c6237b3200000000050000000800030004000000
     """)
-  /// The access point, as the station hears it.
+  /// The access point as the station receives it.
   static let peer = Corpus.bytes(
     """
     b40400002000020069983c64e70000001301000008000300020000000a000600020000000100000008002e00010000008404150008001000
@@ -162,7 +163,7 @@ enum WirelessCorpus {
     0600050011040000080002006c090000080014000000000008000c000000000008000a00f40900000c000f0016babfaf0300000008000700
     48f4ffff
     """)
-  /// Its beacons have no name; its answer to a probe has.
+  /// An access point whose beacons have no name. Its probe response has the name.
   static let hiddenNetworkJoined = Corpus.bytes(
     """
     3c0100002000020073483366410100002201000008002e000f00000008000300020000000c00990001000000000000000c012f000a000100
@@ -172,7 +173,7 @@ enum WirelessCorpus {
     3b0251007f080400400200000040000006000400640000000600050011040000080002006c090000080014000000000008000c0000000000
     08000a00081000000c000f000958706a080000000800070048f4ffff0800090001000000
     """)
-  /// Its name is 32 bytes that are not UTF-8.
+  /// A network whose name is 32 bytes that are not UTF-8.
   static let strangeNetworkJoined = Corpus.bytes(
     """
     500100002000020019000000bc00c0f02201000008002e000f00000008000300020000000c009900010000000000000020012f000a000100
@@ -229,7 +230,7 @@ enum WirelessCorpus {
     680000002000000000000000000000000801000008000300020000000a000400776c616e3000000008000100000000000800050002000000
     0c00990001000000000000000a000600020000000000000008002e000d000000050053000000000008006200d0070000
     """)
-  /// A P2P device is no link.
+  /// A P2P device, which is not a link.
   static let p2pDeviceAdded = Corpus.bytes(
     """
     54000000200000000000000000000000070100000800010000000000080005000a0000000c00990002000000000000000a00060042000000

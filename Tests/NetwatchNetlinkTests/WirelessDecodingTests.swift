@@ -111,7 +111,8 @@ import Testing
     let connection = try #require(Wireless.content(WirelessCorpus.peer)?.connection)
     #expect(connection.accessPoint == "02:00:00:00:01:00")
     #expect((connection.receiveRate, connection.transmitRate) == (1_000, 54_000))
-    // Of the first message with 32 bits, of an older kernel, of none, and of one before any data.
+    // The rates are those of a message with 32 bits, of an older kernel, of a message without a rate, and of a station
+    // before any data. The last two have a wrong length and the highest value.
     for (info, rate) in [
       (
         Self.rate(NL80211_RATE_INFO_BITRATE32, UInt32(86_460)) + Self.rate(NL80211_RATE_INFO_BITRATE, UInt16(0)),

@@ -6,7 +6,7 @@ import Testing
 @testable import NetlinkWire
 @testable import NetwatchNetlink
 
-/// On the machine as it is: with radios or without, and mostly without nl80211.
+/// The sockets of nl80211 on the machine as it is. It may have radios, but usually it has no nl80211.
 @Suite struct WirelessSocketTests {
   @Test func `a link that is not wireless has no answers, and no errors`() throws {
     let queries = try WirelessQueries()
@@ -24,7 +24,7 @@ import Testing
     for _ in 0..<100 {
       #expect(try (queries.findFamily() != nil) == queries.isAvailable)
     }
-    // cfg80211 makes this folder before it registers nl80211. Where sysfs is hidden, nothing follows.
+    // cfg80211 makes this folder before it registers nl80211. If sysfs is hidden, nothing can be concluded.
     if unsafe access("/sys/class/ieee80211", F_OK) == 0 { #expect(queries.isAvailable) }
   }
 

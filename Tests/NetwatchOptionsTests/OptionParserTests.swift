@@ -3,7 +3,7 @@ import NetwatchOptions
 import NetwatchTestSupport
 import Testing
 
-/// A table with an option of each kind.
+/// A table that has an option of each kind.
 private struct Values: Hashable {
   var isOn = false
   var text = ""
@@ -172,7 +172,7 @@ private struct Values: Hashable {
     #expect(Values.mistake("-o", "get", "--nonsense") == "get does nothing with --on; leave it out.")
   }
 
-  /// Whatever the words are, the parser comes to an end with a request or a sentence of one line.
+  /// Whatever the words are, the parser ends with a request or with a sentence of one line.
   @Test func `random lines`() {
     var random = SplitMix(seed: 53)
     let words =

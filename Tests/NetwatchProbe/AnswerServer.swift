@@ -2,17 +2,19 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// An HTTP server on port 80 of both families that answers as its standard input says, a line for all requests to come:
+/// An HTTP server on port 80 of both families. Each line of standard input says how it answers the connections that
+/// follow:
 ///
-/// - `204`, `302`, `200 TEXT`: that status, and that body.
-/// - `to PLACE`: a 302 that leads there.
+/// - `204`, `302`, `200 TEXT`: with this status, and TEXT as the body. A status of 300 to 399 redirects to
+///   `http://10.0.0.2/login`.
+/// - `to PLACE`: with a 302 that redirects to PLACE.
 /// - `hang`: never.
-/// - `close`: with the end of the connection.
-/// - `raw TEXT`: with this and nothing else, before it is asked.
-/// - `cut`: with the end of the connection, when anything has come.
+/// - `close`: by closing the connection after the request.
+/// - `raw TEXT`: with TEXT and an empty line, before a request comes.
+/// - `cut`: by closing the connection when any bytes have come.
 ///
-/// It prints `set` for each such line, `asked HEAD` for each request, the lines of its head with `|` between them, and
-/// `gone` when a client leaves that has waited for nothing.
+/// The server prints `set` for each line of standard input, `asked HEAD` for each request, with `|` between the lines
+/// of its head, and `gone` when a client leaves that was never answered.
 enum AnswerServer {
   private static let answer = Mutex("204")
 

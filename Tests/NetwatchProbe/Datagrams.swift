@@ -1,9 +1,11 @@
 import CLinux
 import Glibc
 
-/// `datagrams ADDRESS LINK COUNT SIZE`: sends datagrams to the port of nobody over a link, and ends when the kernel has taken them.
-/// LINK may be `-` for the link that the kernel chooses. A COUNT of 0 stands for ten a second without an end. For an address that nobody has, the kernel asks for a neighbour and keeps the
-/// datagrams, or drops them.
+/// `datagrams ADDRESS LINK COUNT SIZE`: sends datagrams over a link to a port at which nobody listens, and ends when
+/// the kernel has taken them.
+///
+/// With `-` as LINK, the kernel chooses the link. With a COUNT of 0, ten datagrams a second are sent without end. If
+/// nobody has the address, the kernel looks for a neighbour, and keeps the datagrams or drops them.
 enum Datagrams {
   /// The port of the discard service.
   private static let port: UInt16 = 9

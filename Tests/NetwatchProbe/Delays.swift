@@ -1,7 +1,8 @@
 import Netwatch
 import NetwatchNetlink
 
-/// Monitors with delays that no clock can hold. Each one's status is a line, then `changed` at its next change.
+/// Starts monitors with delays that no clock can represent. Prints the status of each monitor, then `changed` for each
+/// of its changes, and at the end of stdin how many monitors are still there.
 enum Delays {
   static func run() throws {
     var subscriptions: [Subscription] = []
@@ -12,7 +13,7 @@ enum Delays {
         configuration.hold = delay
         configuration.resolutionInterval = delay
         let monitor = try NetworkMonitor.start(configuration)
-        // Who reads the line may take the network away at once, so the callback is there before it.
+        // The reader of the line may take the network away at once, so the callback has to be registered before.
         subscriptions.append(monitor.onChangeImmediately(initial: false) { _ in say("changed") })
         say(monitor.currentPath.status.rawValue)
       }

@@ -3,10 +3,10 @@ import Glibc
 import Netwatch
 import NetwatchNetlink
 
-/// Starts monitors and drops them, each kind many times, and prints what is left of them: descriptors, threads, and KiB of
+/// Starts and drops monitors of each kind many times, and prints what is left of them: descriptors, threads, and KiB of
 /// memory.
 enum Dropped {
-  /// An actor that follows a monitor, with a body that does not keep it.
+  /// An actor that subscribes to a monitor with a closure that does not retain the actor.
   private actor Follower {
     private var subscription: Subscription?
     private var count = 0
@@ -33,12 +33,12 @@ enum Dropped {
       _ = try await paths.next()
       withExtendedLifetime(subscriptions) {}
     }
-    // Its name is in the hosts file.
+    // The test has written this name to the hosts file.
     try await report("host", count / 10) { _ = try NetworkMonitor.start(target: NetworkTarget("known.example")) }
   }
 
   private static func report(_ kind: String, _ count: Int, _ body: () async throws -> Void) async throws {
-    // What is allocated once, is: pools of threads, tables of libraries.
+    // The first monitors cause allocations that stay, such as pools of threads and tables of libraries.
     for _ in 0..<max(count / 10, 10) { try await body() }
     let before = Leftovers.now()
     for _ in 0..<count { try await body() }
@@ -49,11 +49,11 @@ enum Dropped {
   }
 }
 
-/// What this process has, once no monitor's thread runs.
+/// The resources that this process has when no thread of a monitor runs any more.
 struct Leftovers {
   let descriptors: Int
   let threads: Int
-  /// Its own memory, in KiB.
+  /// The anonymous memory of the process that is resident (RssAnon), in KiB.
   let memory: Int
 
   static func now() -> Leftovers {

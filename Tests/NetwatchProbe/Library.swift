@@ -2,11 +2,12 @@ import Glibc
 import Netwatch
 import NetwatchNetlink
 
-/// The library as an app has it. Each line of stdin is an order; each callback prints a line.
+/// The library as an app uses it. Each callback prints a line. Each line of stdin is an order: `cancel`, `path`, or
+/// anything else to end.
 enum Library {
   @MainActor static func run() async throws {
     try await use()
-    // Nobody holds the monitor any more; its thread ends by itself.
+    // Nothing retains the monitor any more, so its thread ends by itself.
     for _ in 0..<500 where threadCount() > 0 { usleep(10_000) }
     say("threads \(threadCount())")
   }
@@ -16,7 +17,7 @@ enum Library {
     let path = monitor.currentPath
     say("current \(path.status.rawValue) \(path.interfaceName ?? "-") threads \(threadCount())")
 
-    // State of the main actor, which its callback may touch.
+    // The count belongs to the main actor, on which the callback runs.
     var calls = 0
     let onActor = monitor.onChange { path in
       calls += 1
@@ -46,7 +47,7 @@ enum Library {
     }
   }
 
-  /// The threads of this process that belong to a monitor.
+  /// Returns the number of threads of this process that belong to a monitor.
   static func threadCount() -> Int {
     guard let folder = unsafe opendir("/proc/self/task") else { return -1 }
     defer { unsafe closedir(folder) }

@@ -1,10 +1,11 @@
 import CLibNetlink
 import Glibc
 
-/// Runs the shell commands of stdin, a line each, and prints every message that the kernel sends meanwhile, as a trace has it. The
-/// line `lists` asks for all lists, and `way ADDRESS` for the way to an address.
+/// Runs the shell commands of stdin, one a line, and prints each message that the kernel sends meanwhile, in the format
+/// of a trace. The line `lists` requests all dumps, and `way ADDRESS` the way to an address.
 ///
-/// A command that fails is reported on stderr; the rest still run, because not every kernel has each kind of link.
+/// A command that fails is reported on stderr. The other commands still run, because not every kernel has each kind of
+/// link.
 @safe struct Messages {
   private let events: OpaquePointer
   private let replies: OpaquePointer
@@ -44,7 +45,8 @@ import Glibc
     return unsafe socket
   }
 
-  /// Prints all that there is to read. The kernel responds to a request within the send.
+  /// Prints all messages that can be read from a socket. The kernel puts its response into the socket before `send`
+  /// returns.
   private mutating func read(_ socket: OpaquePointer, _ channel: String) {
     let digits = Array("0123456789abcdef".utf8)
     while true {
@@ -82,7 +84,8 @@ import Glibc
     unsafe try ask(RTM_GETSTATS, NLM_F_DUMP, statistics)
   }
 
-  /// Asks for the way of a packet, for the route itself, and for both over each of a few links.
+  /// Asks for the way of a packet to an address and for the route itself, each without a link and over the links 1 to
+  /// 4.
   private mutating func ways(to text: String) throws {
     var bytes = [UInt8](repeating: 0, count: 16)
     let isIPv4 = !text.contains(":")

@@ -3,10 +3,11 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// What tests need inside a namespace: `overrun BYTES`, `tunnel NAME`, `library`, `rules`, `verdicts`, `targets TARGET…`, `silent-server`,
-/// `reporter`, `events`, `watchers`, `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
-/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK
-/// SECONDS`, `reach`, `messages`.
+/// The parts of tests that run in a network namespace. The first argument names the part: `overrun BYTES`, `tunnel
+/// NAME`, `library`, `rules`, `verdicts`, `targets TARGET…`, `silent-server`, `reporter`, `events`, `watchers`,
+/// `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK SECONDS`,
+/// `reach`, `messages`.
 @main
 enum NetwatchProbe {
   static func main() async throws {

@@ -3,7 +3,8 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// Follows with a small receive buffer; prints each status, and at the end of stdin how many overruns there were.
+/// Watches the network with a small receive buffer. Prints each status and, when stdin is readable or ends, the number
+/// of overruns.
 enum Overrun {
   static func run(receiveBuffer: Int) throws {
     let loop = try EventLoop()

@@ -1,11 +1,11 @@
 import CLinux
 import Glibc
 
-/// What a program here can reach: for each line of its input, connects datagram sockets to public addresses, which sends
-/// nothing, and to the further addresses on that line. Says `ADDRESS SOURCE` for each one that has a way, and an empty line at
-/// the end.
+/// Finds out what a program can reach. For each line of stdin, connects datagram sockets, which sends nothing, to
+/// public addresses and to the addresses on that line. Prints `ADDRESS SOURCE` for each address that has a way, and
+/// then an empty line.
 enum Reach {
-  /// Of many networks, and neither special nor in any table of the tests.
+  /// Addresses of many networks. None of them has a special purpose, and no test has a route or rule for one alone.
   private static let addresses = [
     "1.1.1.1", "4.2.2.2", "8.8.8.8", "9.9.9.9", "17.0.0.1", "23.1.1.1", "31.13.24.1", "52.1.1.1", "64.6.64.6",
     "77.88.8.8",

@@ -1,9 +1,10 @@
 import Netwatch
 import NetwatchStream
 
-/// An app of the service.
+/// The two sides of the service's stream: an app that reports requests, and a reader of events.
 enum Reporter {
-  /// Reports its requests. Each line of stdin is an order: `begin`, `end`.
+  /// Reports requests to the service. Each line of stdin is an order: `begin` or `end`. Prints the number of requests
+  /// that run.
   static func run() throws {
     let indicator = ActivityIndicator()
     let reporter = try ActivityReporter(of: indicator)
@@ -17,7 +18,8 @@ enum Reporter {
     withExtendedLifetime(reporter) {}
   }
 
-  /// Reads the events: a line for each one, with its status, reason and number of requests.
+  /// Reads the events of the service. Prints a line for each one: its status, its reason and the number of requests in
+  /// flight.
   static func read() async throws {
     for await record in try EventStream() {
       say("\(record.path.status.rawValue) \(record.reason) \(record.activity.inFlight)")

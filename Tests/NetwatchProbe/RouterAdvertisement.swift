@@ -1,15 +1,16 @@
 import Glibc
 
-/// `advertise LINK SECONDS`: a router advertisement (RFC 4861) with a default route that lasts so long, and with the network
-/// 2a02:9::/64, from whose addresses packets may come.
+/// `advertise LINK SECONDS`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
+/// this long, and the prefix 2a02:9::/64, from which hosts form addresses.
 enum RouterAdvertisement {
   static func send(from link: String, lifetime: UInt16) throws {
-    // SOCK_RAW of socket(2), which the module Glibc has only beside others that include more of its headers.
+    // The value of SOCK_RAW of socket(2). The Glibc module has the name only beside other modules that include more
+    // headers.
     let raw: CInt = 3
     let descriptor = socket(AF_INET6, raw, CInt(IPPROTO_ICMPV6))
     let index = unsafe if_nametoindex(link)
     guard descriptor >= 0, index > 0 else { throw ProbeFailure("no socket or no link: \(errno)") }
-    // Others are dropped: they could come from another network.
+    // Receivers drop advertisements with another hop limit, because a router may have forwarded those.
     var hops: CInt = 255
     unsafe setsockopt(
       descriptor, CInt(IPPROTO_IPV6), IPV6_MULTICAST_HOPS, &hops, socklen_t(MemoryLayout<CInt>.size))
@@ -18,9 +19,10 @@ enum RouterAdvertisement {
     address.sin6_scope_id = index
     guard unsafe inet_pton(AF_INET6, "ff02::1", &address.sin6_addr) == 1 else { throw ProbeFailure("inet_pton") }
     let seconds = [UInt8(lifetime >> 8), UInt8(lifetime & 0xff)]
-    // The type, a code, a sum that the kernel fills in, the limit of hops, flags, the lifetime, two times.
+    // The type, the code, the checksum, which the kernel fills in, the hop limit, the flags, the lifetime, and two
+    // timers.
     let head: [UInt8] = [134, 0, 0, 0, 64, 0] + seconds + [0, 0, 0, 0, 0, 0, 0, 0]
-    // The network: 64 bits, on the link and for addresses; valid and preferred as long as an hour.
+    // The prefix option: 64 bits, on-link and for autonomous addresses, valid and preferred for an hour.
     let hour: [UInt8] = [0, 0, 14, 16]
     let prefix: [UInt8] =
       [3, 4, 64, 0xc0] + hour + hour + [0, 0, 0, 0, 0x2a, 2, 0, 9] + [UInt8](repeating: 0, count: 12)

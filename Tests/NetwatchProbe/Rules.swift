@@ -2,9 +2,9 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// The library with the files of rules.
+/// Monitors that use the machine's rule files.
 enum Rules {
-  /// Prints each path, and what is wrong with the files, until the end of stdin.
+  /// Prints each path, and each fault in the rule files, until the end of stdin.
   static func follow() throws {
     let monitor = try start { say($0) }
     let subscription = monitor.onChangeImmediately { say(words(about: $0)) }
@@ -12,13 +12,13 @@ enum Rules {
     subscription.cancel()
   }
 
-  /// Starts a monitor for each line of stdin, and prints its path.
+  /// Starts a monitor for each line of stdin. Prints its path, and whether the rule files have a fault.
   static func answer() throws {
     while readLine() != nil {
       let isFaulty = Lock(false)
       let monitor = try start { _ in isFaulty.withLock { $0 = true } }
       let path = monitor.currentPath
-      // The number that AFNetworking has for the status, as in C.
+      // AFNetworking's number for the status, as in its C enumeration.
       let number = path.status == .unknown ? -1 : path.status == .notReachable ? 0 : path.status == .wwan ? 1 : 2
       say(
         "\(number) \(words(about: path).split(separator: " ").dropFirst().joined(separator: " ")) \(isFaulty.withLock { $0 } ? "fault" : "-")"

@@ -2,7 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 
-/// `sink`: takes whatever is sent to port 9000 of both families.
+/// `sink`: reads and drops whatever is sent to port 9000 of both families. Prints `ready` when it listens.
 enum Sink {
   static func run() throws {
     let listener = try SlowServer.listen(port: 9_000)
@@ -19,8 +19,8 @@ enum Sink {
   }
 }
 
-/// `senders HOST COUNT RATE`: COUNT connections that send RATE bytes a second each. Prints when all are connected, and when each
-/// has sent a megabyte: `ready`, `sent`.
+/// `senders HOST COUNT RATE`: opens COUNT connections to a sink, each of which sends RATE bytes a second. Prints
+/// `ready` when all are connected, and `sent` when each has sent a megabyte.
 enum Senders {
   private static let chunks = 10
 
@@ -60,7 +60,8 @@ enum Senders {
   }
 }
 
-/// `ping ADDRESS`: an echo every tenth of a second, and what each took in microseconds.
+/// `ping ADDRESS`: sends an ICMP echo request every tenth of a second, and prints the time until each reply, in
+/// microseconds.
 enum Ping {
   static func run(_ host: String) throws {
     let descriptor = socket(AF_INET, CInt(SOCK_RAW.rawValue), CInt(IPPROTO_ICMP))
@@ -74,7 +75,7 @@ enum Ping {
     var number = UInt16(0)
     while true {
       number &+= 1
-      // Echo request, its sum, who asks, which one.
+      // The type and the code of an echo request, the checksum, the identifier and the sequence number.
       var request: [UInt16] = [8, 0, UInt16(truncatingIfNeeded: getpid()), number]
       let sum = request.reduce(UInt32(0)) { $0 + UInt32($1) }
       request[1] = ~UInt16(truncatingIfNeeded: (sum & 0xffff) + (sum >> 16))
@@ -88,9 +89,9 @@ enum Ping {
       var answer = [UInt16](repeating: 0, count: 64)
       while true {
         let count = unsafe recv(descriptor, &answer, 128, 0)
-        // Lost.
+        // No reply has come within two seconds.
         guard count > 0 else { break }
-        // Behind a head of 20 bytes.
+        // A raw socket receives the reply behind an IPv4 header of 20 bytes.
         if count >= 28, answer[12] == request[2], answer[13] == number, answer[10] & 0xff == 0 {
           say("\((now() - start) / 1_000)")
           break
@@ -100,7 +101,7 @@ enum Ping {
     }
   }
 
-  /// Nanoseconds on the monotonic clock.
+  /// Returns the time on the monotonic clock, in nanoseconds.
   private static func now() -> Int {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)

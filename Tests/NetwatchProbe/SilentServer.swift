@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// A name server on 127.0.0.1 that never answers. It says when it is there, and for each question that it was asked.
+/// A name server on 127.0.0.1 that never answers. It prints `silent` when it listens, and `asked` for each question.
 enum SilentServer {
   private static let port: UInt16 = 53
 

@@ -2,18 +2,19 @@ import CLinux
 import Foundation
 import Glibc
 
-/// An HTTP server on port 80 of both families that takes its time. It prints when it was asked, and the moment just before
-/// the last byte of its answer went out, on the monotonic clock: `asked NANOSECONDS`, `answered NANOSECONDS`.
+/// An HTTP server on port 80 of both families that answers slowly. It prints `asked NANOSECONDS` when it is asked, and
+/// `answered NANOSECONDS` with the moment just before the last byte of its answer leaves. Both times are on the
+/// monotonic clock.
 ///
 /// - `/wait/MS`: the whole answer after MS milliseconds.
-/// - `/wait/go`: the whole answer to each request that waits when standard input has a line.
+/// - `/wait/go`: the whole answer to each waiting request when a line of standard input comes.
 /// - `/drip/MS`: a byte every tenth of a second for MS milliseconds.
-/// - `/drip/go`: a byte every tenth of a second until standard input has a line.
-/// - `/socket/MS`: a WebSocket that is pinged every MS milliseconds.
+/// - `/drip/go`: a byte every tenth of a second until a line of standard input comes.
+/// - `/socket/MS`: a WebSocket on which the server sends a ping every MS milliseconds. It prints `pong` for each reply.
 enum SlowServer {
-  /// Wakes those that wait for a line of standard input.
+  /// The condition that wakes the threads that wait for a line of standard input.
   private static let hasLine = NSCondition()
-  /// The number of lines that have come. Used only with the condition locked.
+  /// The number of lines of standard input so far. It is used only while ``hasLine`` is locked.
   nonisolated(unsafe) private static var lines = 0
 
   static func run() throws {
@@ -41,7 +42,7 @@ enum SlowServer {
     hasLine.withLock { while unsafe lines == count { hasLine.wait() } }
   }
 
-  /// At a port of both families.
+  /// Creates a socket that listens at a port of both families.
   static func listen(port: UInt16 = 80) throws -> CInt {
     let listener = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in6()
@@ -61,7 +62,8 @@ enum SlowServer {
       let parts = path.split(separator: "/")
       guard parts.count == 2, parts[1] == "go" || UInt32(parts[1]) != nil else { return }
       let milliseconds = UInt32(parts[1]) ?? 0
-      // Before it is told that somebody asks: the line that answers him comes after that.
+      // The lines are counted before `asked` is printed. The test may write the line for this request as soon as it
+      // reads that.
       let before = lineCount
       note("asked", at: now())
       let end: Int
@@ -107,7 +109,7 @@ enum SlowServer {
     }
   }
 
-  /// The path of the next request, when all of its body has come; nil when there are no more.
+  /// Waits for the next request and all of its body, and returns its path; nil if the client has closed the connection.
   private static func nextPathWithBody(_ client: CInt) -> String? {
     guard let (head, beginning) = nextHeadAndMore(client) else { return nil }
     var body = beginning
@@ -121,7 +123,8 @@ enum SlowServer {
     return head.split(separator: " ").dropFirst().first.map(String.init)
   }
 
-  /// The head of the next request; nil when there are no more. A short body that came with it is left out.
+  /// Returns the head of the next request without the part of a body that came with it; nil if the client has closed
+  /// the connection.
   static func nextHead(_ client: CInt) -> String? { nextHeadAndMore(client)?.head }
 
   private static func nextHeadAndMore(_ client: CInt) -> (head: String, more: String)? {
@@ -147,7 +150,7 @@ enum SlowServer {
     text.withUTF8 { bytes in _ = unsafe Glibc.send(client, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
   }
 
-  /// Nanoseconds on the monotonic clock.
+  /// Returns the time on the monotonic clock, in nanoseconds.
   private static func now() -> Int {
     var now = timespec()
     unsafe clock_gettime(CLOCK_MONOTONIC, &now)
@@ -157,7 +160,8 @@ enum SlowServer {
   private static func note(_ what: String, at time: Int) { say("\(what) \(time)") }
 }
 
-/// Clients of the slow server that stay: `clients HOST COUNT PATH`, `clients HOST 1 websocket`.
+/// `clients HOST COUNT PATH`: clients of the slow server that stay connected. With a path below `/socket/`, the first
+/// client is a WebSocket that answers pings.
 enum SlowClients {
   static func run(_ host: String, _ count: Int, _ path: String) throws {
     var hints = unsafe addrinfo()
@@ -180,7 +184,7 @@ enum SlowClients {
     guard path.hasPrefix("/socket/") else {
       while true { pause() }
     }
-    // A masked pong for whatever comes after the answer.
+    // Whatever comes after the response to the upgrade is answered with a masked pong.
     var bytes = [UInt8](repeating: 0, count: 4_096)
     var isOpen = false
     while unsafe recv(sockets[0], &bytes, bytes.count, 0) > 0 {

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A proxy that speaks SOCKS5 at port 80 (RFC 1928), and connects nobody to anybody: it says which IPv4 address it was asked for,
-/// `asked 10.9.0.9`, and answers the request by itself.
+/// A SOCKS5 proxy (RFC 1928) at port 80 that connects to no server. It prints the IPv4 address that it is asked for,
+/// such as `asked 10.9.0.9`, and answers the request itself.
 enum SocksServer {
   static func run() throws {
     let listener = try SlowServer.listen()
@@ -20,7 +20,7 @@ enum SocksServer {
       return
     }
     write([5, 0], to: client)
-    // Version, command, a zero, the kind of the address; the address; the port.
+    // The version, the command, a zero and the type of the address come first, and then the address and the port.
     guard let head = read(4, from: client) else { return }
     guard head[3] == 1, let rest = read(6, from: client) else { return say("asked for no IPv4 address") }
     say("asked \(rest[..<4].map(String.init).joined(separator: "."))")

@@ -2,8 +2,8 @@ import Glibc
 import Netwatch
 import NetwatchNetlink
 
-/// An app with several targets: the first monitor's thread and sockets serve all. Each change is a line, and each line of
-/// stdin stops one monitor, the first one first.
+/// An app with several targets. All its monitors share the thread and the sockets of the first one. Each change prints
+/// a line, and each line of stdin stops one monitor, the first one first.
 enum Targets {
   static func run(_ texts: [String]) async throws {
     var monitors: [NetworkMonitor] = []
@@ -27,7 +27,7 @@ enum Targets {
     say("threads \(Library.threadCount())")
   }
 
-  /// Those of this process, by the inodes in /proc/net/netlink.
+  /// Returns the number of netlink sockets among the first 256 descriptors of this process.
   private static func netlinkSockets() -> Int {
     var count = 0
     for descriptor in 0..<256 as Range<CInt> {

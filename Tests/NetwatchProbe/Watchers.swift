@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchNetlink
 
-/// Two that watch one source of events. The first leaves while it is told of a loss.
+/// Two watchers of one `NetlinkSource`. The first one stops itself while it is told of a loss.
 enum Watchers {
   static func run() throws {
     let loop = try EventLoop()

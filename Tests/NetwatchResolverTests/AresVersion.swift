@@ -1,6 +1,6 @@
 import CLibCAres
 
-/// Whether the c-ares that is loaded is older than version 1 with this minor number.
+/// Returns whether the loaded c-ares is older than version 1 with this minor number.
 func aresIsBefore(minor: CInt) -> Bool {
   var number: CInt = 0
   _ = unsafe ares_version(&number)

@@ -1,6 +1,6 @@
 import Netwatch
 
-/// What a name server is asked.
+/// A question that a name server receives.
 struct Question: Hashable {
   enum Kind: UInt16 {
     case a = 1
@@ -10,7 +10,7 @@ struct Question: Hashable {
   let id: [UInt8]
   let name: String
   let kind: Kind
-  /// The name, its type and its class, as they were asked.
+  /// The name, its type and its class, in the bytes of the question.
   let bytes: [UInt8]
 
   init?(_ message: [UInt8]) {
@@ -35,11 +35,11 @@ struct Question: Hashable {
 
 enum Record {
   case address(IPAddress, timeToLive: UInt32)
-  /// The records after it are the other name's.
+  /// An alias. The records after it belong to the other name.
   case alias(String, timeToLive: UInt32)
 }
 
-/// The bytes of answers.
+/// The messages with which a name server answers.
 enum Answer {
   enum Code: UInt8 {
     case fine = 0
@@ -49,7 +49,7 @@ enum Answer {
     case refused = 5
   }
 
-  /// Those of `records` that the question is about.
+  /// Returns an answer with those of `records` that the question is about.
   static func bytes(
     _ question: Question, _ records: [Record] = [], _ code: Code = .fine, isCut: Bool = false
   ) -> [UInt8] {
@@ -83,7 +83,7 @@ enum Answer {
 }
 
 extension FixedWidthInteger {
-  /// The most significant byte first.
+  /// The bytes of the number, with the most significant byte first.
   fileprivate var bytes: [UInt8] {
     stride(from: bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
   }

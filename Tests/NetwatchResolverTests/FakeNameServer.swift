@@ -4,21 +4,21 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchResolver
 
-/// A name server on the test's own loop, on a port of the loopback device that is free, by UDP and TCP.
+/// A name server on the loop of the test. It listens on a free port of the loopback device, by UDP and TCP.
 final class FakeNameServer {
   enum Transport {
     case udp, tcp
   }
 
-  /// All that was asked, in order.
+  /// All questions that the server has received, in order.
   private(set) var questions: [Question] = []
-  /// The ports of those that have asked by UDP.
+  /// The ports of the sockets that have asked by UDP.
   private(set) var clients: Set<UInt16> = []
   private let loop: EventLoop
   private let own: Port
   private var registrations: [EventLoop.Registration] = []
   private var connections: [Connection] = []
-  /// What is sent for a question: any number of messages.
+  /// Returns the messages that the server sends for a question. There may be any number of them.
   var script: (Question, Transport) -> [[UInt8]]
 
   init(on loop: EventLoop, script: @escaping (Question, Transport) -> [[UInt8]]) throws {
@@ -41,7 +41,7 @@ final class FakeNameServer {
 
   var port: UInt16 { own.number }
 
-  /// Asks this server alone.
+  /// The configuration of a resolver that asks only this server.
   var configuration: ResolverConfiguration {
     var configuration = ResolverConfiguration()
     configuration.servers = [.init(.v4(0x7f00_0001), port: port)]
@@ -50,7 +50,7 @@ final class FakeNameServer {
     return configuration
   }
 
-  /// One number for both protocols.
+  /// The sockets of both protocols, which listen on the same port.
   private struct Port: ~Copyable {
     let datagrams: FileDescriptor
     let listener: FileDescriptor
@@ -58,7 +58,7 @@ final class FakeNameServer {
   }
 
   private static func openPort() throws(SystemError) -> Port {
-    // The other protocol's port of this number may be taken.
+    // The port that one protocol has free may be taken for the other protocol.
     for _ in 0..<50 {
       let datagrams = try FileDescriptor.result(of: "socket", socket(AF_INET, CInt(SOCK_DGRAM.rawValue) | flags, 0))
       let number = try bind(datagrams, port: 0)
@@ -139,7 +139,7 @@ final class FakeNameServer {
 
     init(_ descriptor: consuming FileDescriptor) { self.descriptor = descriptor }
 
-    /// The next question that is there as a whole.
+    /// Reads from the connection, and returns the next complete question; nil if there is none yet.
     func read() -> Question? {
       var buffer = [UInt8](repeating: 0, count: 2_048)
       let count = unsafe Glibc.read(descriptor.rawValue, &buffer, buffer.count)

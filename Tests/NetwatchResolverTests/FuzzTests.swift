@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchResolver
 
-/// Whatever a name server sends, a lookup ends with what can be used, or with an error.
+/// Whatever a name server sends, a lookup ends with usable addresses or with an error.
 @Suite(.timeLimit(.minutes(60))) struct FuzzTests {
   @Test(arguments: [UInt64(21), 22])
   func `random answers do no harm`(_ seed: UInt64) throws {
@@ -15,7 +15,7 @@ import Testing
       var answers = (0..<Int.random(in: 1...3, using: &random)).map { _ in
         Self.answer(to: question, &random)
       }
-      // Those that the resolver passes over would be waited for.
+      // The resolver ignores some of these answers, and would wait for another one.
       answers.append(Answer.bytes(question, [], .noSuchName))
       return answers
     }
@@ -39,7 +39,7 @@ import Testing
       }
     }
     #expect(successes > 10)
-    // c-ares 1.20 has another parser, which takes none of these answers for that of a missing name.
+    // c-ares 1.20 has another parser, which reads none of these answers as one that says that the name does not exist.
     #expect(kinds.isSuperset(of: aresIsBefore(minor: 20) ? [.noSuchName, .noAddress, .other] : [.noAddress, .other]))
   }
 
@@ -56,12 +56,12 @@ import Testing
       switch Int.random(in: 0..<6, using: &random) {
       case 0: bytes[place] ^= 1 << UInt8.random(in: 0..<8, using: &random)
       case 1: bytes[place] = UInt8(truncatingIfNeeded: random.next())
-      // A name that goes on elsewhere, perhaps where it has begun.
+      // The byte makes the name continue elsewhere, perhaps at its own beginning.
       case 2: bytes[place] = 0xc0
       case 3: bytes.removeSubrange(place...)
       case 4: bytes.insert(contentsOf: bytes[start..<place], at: place)
       default:
-        // How many records there are.
+        // This byte is the number of records.
         if bytes.count > 7 { bytes[7] = UInt8(truncatingIfNeeded: random.next()) }
       }
     }

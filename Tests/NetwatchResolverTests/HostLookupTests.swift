@@ -11,10 +11,10 @@ import Testing
     .address(.ip("192.0.2.7"), timeToLive: 300), .address(.ip("2001:db8::7"), timeToLive: 40),
   ]
 
-  /// No server of the tests is there.
+  /// A server that does not exist.
   private static let nobody = ResolverConfiguration.Server(.ip("127.83.2.9"), port: 9)
 
-  /// Looks one name up, and runs the loop until that has ended.
+  /// Looks up a name, and runs the loop until the lookup has ended.
   private static func lookUp(
     _ name: String = "host.example", on loop: EventLoop, _ configuration: ResolverConfiguration
   ) throws -> Resolution.Outcome {
@@ -135,7 +135,7 @@ import Testing
       #expect(try Self.lookUp("printer.office", on: loop, configuration).get().addresses.count == 2)
       #expect(server.questions.last?.name == "printer.office.\(domain)")
     }
-    // The dot says that nothing belongs behind it.
+    // The dot at the end says that no domain is added to the name.
     _ = try Self.lookUp("printer.office.", on: loop, configuration)
     #expect(server.questions.last?.name == "printer.office")
   }
@@ -175,7 +175,7 @@ import Testing
     }
   }
 
-  /// The second question may get the refusal of the first one, which is then waited for.
+  /// The second question may receive the refusal of the first one. The lookup then waits until it times out.
   @Test func `where nobody listens nobody answers`() throws {
     let loop = try EventLoop()
     var configuration = ResolverConfiguration()
@@ -202,7 +202,7 @@ import Testing
 
   @Test func `an answer that makes no sense is an error`() throws {
     let outcome = try Self.lookUp { question, _ in
-      // Claims a record, and ends in the middle of it.
+      // The answer claims to have a record, and ends in the middle of the record.
       [Array(Answer.bytes(question, [.address(.ip("192.0.2.7"), timeToLive: 9), Self.both[1]]).dropLast(3))]
     }
     #expect(Self.failure(outcome) == .other)
@@ -210,8 +210,8 @@ import Testing
 
   // MARK: Silence
 
-  /// A lookup, and a clock for its loop. c-ares goes by the kernel's clock. This one follows it, but takes small steps only, so
-  /// that a lookup has all the time that it needs on a busy machine.
+  /// A lookup, and a clock for its loop. c-ares uses the kernel's clock. This clock follows the kernel's, but takes
+  /// only small steps, so that a lookup has all the time that it needs on a busy machine.
   private final class Bench {
     let clock = ManualClock()
     let loop: EventLoop
@@ -251,7 +251,8 @@ import Testing
     var configuration = server.configuration
     configuration.timeout = .milliseconds(600)
     try bench.lookUp(configuration)
-    // Both families, more than once. That the server, on the same loop, hears of it shows that nothing blocks the loop.
+    // c-ares asks for both families more than once. The server runs on the same loop and receives the questions, so
+    // nothing blocks the loop.
     try bench.pass(until: server.questions.count) { $0 >= 4 }
     #expect(bench.outcome == nil)
     bench.clock.advance(by: .milliseconds(600))
@@ -259,7 +260,7 @@ import Testing
     #expect(bench.outcome.flatMap(Self.failure) == .timedOut)
   }
 
-  /// The others go by a clock of the test's own.
+  /// All other tests of silent servers use a clock that the test moves.
   @Test func `on the kernel's clock, a lookup of a silent server ends by itself`() throws {
     let loop = try EventLoop()
     let server = try FakeNameServer(on: loop) { _, _ in [] }
@@ -275,7 +276,7 @@ import Testing
     let servers = try (0..<3).map { _ in try FakeNameServer(on: bench.loop) { _, _ in [] } }
     var configuration = servers[0].configuration
     configuration.servers = servers.flatMap(\.configuration.servers)
-    // c-ares 1.34 gives each server 250 ms at least.
+    // c-ares 1.34 gives each server at least 250 ms.
     configuration.timeout = .milliseconds(1_500)
     try bench.lookUp(configuration)
     try bench.pass(until: servers.map(\.questions.count)) { !$0.contains(0) }
@@ -287,7 +288,7 @@ import Testing
       return
     }
     #expect(error.kind == .timedOut)
-    // ARES_ECANCELLED: c-ares itself would have gone on.
+    // The error is ARES_ECANCELLED, because c-ares itself would have continued.
     #expect(error.code == 24)
   }
 
@@ -310,7 +311,7 @@ import Testing
     #expect(try bench.outcome?.get().addresses.count == 2)
   }
 
-  /// Two servers together have more tries than there is time for, so the lookup is given up.
+  /// Two servers together have more attempts than there is time for, so the lookup ends by its timeout.
   @Test(arguments: [Question.Kind.a, .aaaa], 1...2)
   func `what is known of one family counts where the other one is silent`(_ silent: Question.Kind, count: Int) throws {
     let bench = try Bench()
@@ -340,7 +341,7 @@ import Testing
     #expect(Set(try outcome.get().addresses) == [.ip("192.0.2.7"), .ip("2001:db8::7")])
   }
 
-  // MARK: Letting go
+  // MARK: Cancelling and releasing
 
   @Test func `nothing is heard of a lookup that was cancelled or let go of`() throws {
     let loop = try EventLoop()
@@ -350,7 +351,7 @@ import Testing
     cancelled.cancel()
     cancelled.cancel()
     _ = HostLookup(of: name, on: loop, server.configuration) { _ in Issue.record("told") }
-    // One that is in the middle: its first question is there.
+    // The third lookup is released while it runs, when its first question has arrived.
     var third: HostLookup?
     server.script = { question, _ in
       guard third != nil else { return [Answer.bytes(question, Self.both)] }
@@ -360,7 +361,7 @@ import Testing
     }
     third = HostLookup(of: name, on: loop, server.configuration) { _ in Issue.record("told") }
     try loop.runPatiently()
-    // All of them have had their time when a fourth one has ended.
+    // When a fourth lookup has ended, the other three would also have been told.
     #expect(try Self.lookUp(on: loop, server.configuration).get().addresses.count == 2)
   }
 
@@ -400,8 +401,8 @@ import Testing
 }
 
 extension FakeNameServer {
-  /// The ports of those sockets of this process that have asked by UDP and are connected to this server still. A child
-  /// that another test starts has a copy of all sockets until it becomes its program; such a copy is none of them.
+  /// The UDP ports of this process that have asked this server and are still connected to it. A child that another test
+  /// starts has a copy of all sockets until it executes its program. Such a copy does not count.
   fileprivate var openClients: Set<UInt16> {
     let table = (try? String(contentsOfFile: "/proc/net/udp", encoding: .utf8)) ?? ""
     let own = Self.ownSockets
@@ -413,14 +414,14 @@ extension FakeNameServer {
     return clients.intersection(peers)
   }
 
-  /// The sockets of this process, as /proc names them: `socket:[inode]`.
+  /// The sockets of this process, in the form `socket:[inode]` that /proc uses.
   private static var ownSockets: Set<String> {
     let folder = "/proc/self/fd/"
     let descriptors = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     return Set(descriptors.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: folder + $0) })
   }
 
-  /// The port of an address of that table: hexadecimal, behind a colon.
+  /// Returns the port of an address in the table /proc/net/udp, where it is hexadecimal and follows a colon.
   private static func port(_ address: Substring) -> UInt16? {
     UInt16(address.suffix(4), radix: 16)
   }

@@ -8,10 +8,10 @@ import Testing
   private static let seven = Resolution(addresses: [.ip("192.0.2.7")])
   private static let eight = Resolution(addresses: [.ip("192.0.2.8")])
 
-  /// A machine, and what it asked for last.
+  /// A machine, and the timer that it asked for last.
   private struct Run {
     var machine = HostMachine(refresh: .seconds(60))
-    /// When its timer fires.
+    /// The time at which the machine's timer fires; nil if no timer is set.
     var timer: Duration?
 
     mutating func handle(_ event: HostMachine.Event, at seconds: Double) -> [HostMachine.Effect] {
@@ -27,7 +27,7 @@ import Testing
       return effects
     }
 
-    /// One that knows an address since the first second.
+    /// Returns a run whose machine has known an address since 0.5 s.
     static func resolved(_ answer: Resolution = seven) -> Run {
       var run = Run()
       _ = run.handle(.started, at: 0)
@@ -190,7 +190,7 @@ import Testing
     #expect(run.machine.addresses == Self.eight.addresses)
   }
 
-  /// What has ended is not asked for, and what was not asked for has not ended.
+  /// The events are random, but a lookup ends only if one runs, and the timer fires only if it is armed.
   @Test func `whatever happens, one lookup goes on or a timer is armed`() {
     var random = SplitMix(seed: 3)
     var machine = HostMachine(refresh: .seconds(60))

@@ -9,12 +9,12 @@ import Testing
   private static func address(_ last: UInt32) -> IPAddress { .v4(0xc000_0200 + last) }
   private static func record(_ last: UInt32) -> Record { .address(address(last), timeToLive: 300) }
 
-  /// A follower of one name on a clock that stands still, and what it has told.
+  /// A watch of one name on a clock that the test moves, and the addresses that the watch has told.
   private final class Run {
     /// The longest time from one lookup to the next.
     private static let refresh = Duration.seconds(30)
-    /// c-ares, which goes by the kernel's clock, asks again after an eighth of this time, or after 5 s since version 1.32: never in
-    /// a test.
+    /// The time that a lookup may take. c-ares uses the kernel's clock. It asks again after an eighth of this time, or
+    /// after 5 s since version 1.32, so never in a test.
     private static let timeout = Duration.seconds(4_000)
 
     let clock = ManualClock()
@@ -36,7 +36,7 @@ import Testing
       #expect(told.isEmpty)
     }
 
-    /// The next addresses, of a lookup that runs.
+    /// Waits until the lookup that runs has told its addresses, and returns them.
     func next(at place: SourceLocation = #_sourceLocation) throws -> [IPAddress]? {
       let count = told.count
       try loop.poll(until: told.count, at: place) { $0 > count }
@@ -44,9 +44,9 @@ import Testing
       return told.last ?? nil
     }
 
-    /// Waits until the lookup that runs has ended, and the next one has its time.
+    /// Waits until the lookup that runs has ended, and the time of the next one is set.
     ///
-    /// - Returns: The time until then.
+    /// - Returns: The time until the next lookup.
     @discardableResult func rest(at place: SourceLocation = #_sourceLocation) throws -> Duration {
       let deadline = try loop.poll(until: follower?.lookup == nil ? loop.nextDeadline : nil, at: place) { deadline in
         deadline.map { $0 > loop.now } ?? false
@@ -54,10 +54,10 @@ import Testing
       return try #require(deadline, sourceLocation: place) - loop.now
     }
 
-    /// Lets the time pass until the next lookup, so that it runs.
+    /// Lets time pass until the next lookup begins.
     func lookAgain(at place: SourceLocation = #_sourceLocation) throws { clock.advance(by: try rest(at: place)) }
 
-    /// Lets a lookup that runs have its questions asked, and no answer in time.
+    /// Waits until the lookup that runs has asked its questions, and then lets its time limit pass.
     func waitInVain(at place: SourceLocation = #_sourceLocation) throws {
       let asked = server.questions.count
       try loop.poll(until: server.questions.count, at: place) { $0 == asked + 2 }
@@ -71,7 +71,7 @@ import Testing
     run.server.script = { question, _ in [Answer.bytes(question, [Self.record(2), Self.record(3)])] }
     try run.lookAgain()
     #expect(Set(try run.next() ?? []) == [Self.address(2), Self.address(3)])
-    // In turns: no news.
+    // The same addresses in another order are no news.
     var turn = false
     run.server.script = { question, _ in
       turn.toggle()
@@ -101,7 +101,7 @@ import Testing
     let run = try Run()
     #expect(try run.next() == [Self.address(1)])
     run.server.script = { _, _ in [] }
-    // The waits after failures grow, up to the longest one.
+    // The pauses after failures grow up to the longest one.
     for pause in [30, 1, 2, 4, 8] {
       #expect(try run.rest() == .seconds(pause))
       try run.lookAgain()
@@ -148,7 +148,7 @@ import Testing
     #expect(try run.rest() == .seconds(30))
     run.server.script = { question, _ in [Answer.bytes(question, [Self.record(2)])] }
     run.follower?.pathChanged()
-    // A lookup begins a second after the one before, at the earliest.
+    // A lookup begins at least one second after the one before.
     #expect(try run.rest() == .seconds(1))
     try run.lookAgain()
     #expect(try run.next() == [Self.address(2)])
@@ -174,7 +174,7 @@ import Testing
     for isStopped in [true, false] {
       let clock = ManualClock()
       let loop = try EventLoop(by: clock)
-      // After a failure, a change would be looked up at once.
+      // After a failure, a change would make the watch look the name up at once.
       let server = try FakeNameServer(on: loop) { question, _ in [Answer.bytes(question, [], .noSuchName)] }
       var configuration = server.configuration
       configuration.refresh = .seconds(30)
@@ -189,7 +189,7 @@ import Testing
       }
       try loop.poll(until: calls) { $0 == 1 }
       #expect((follower == nil) == !isStopped)
-      // Another one has its turn ten times.
+      // Another watch looks its name up ten times. The first one would have had its turn by then.
       let asked = server.questions.count
       var other: HostWatch? = HostWatch(of: try HostName("other.example"), on: loop, configuration) { _ in }
       server.script = { question, _ in [Answer.bytes(question, [Self.record(9)])] }

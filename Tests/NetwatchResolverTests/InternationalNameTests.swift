@@ -7,13 +7,13 @@ import Testing
 @Suite struct InternationalNameTests {
   @Test(arguments: [
     ("bücher.example", "xn--bcher-kva.example"), ("BÜCHER.Example", "xn--bcher-kva.example"),
-    // The mark as a letter of its own.
+    // The diaeresis is a character of its own, which combines with the letter before it.
     ("bu\u{308}cher.example.", "xn--bcher-kva.example."),
-    // Non-transitional: it is not "strasse".
+    // The conversion is non-transitional, so the result is not "strasse".
     ("straße.example", "xn--strae-oqa.example"), ("例え.テスト", "xn--r8jz45g.xn--zckzah"),
     ("ｅｘａｍｐｌｅ.org", "example.org"), ("例え。テスト", "xn--r8jz45g.xn--zckzah"),
     ("_sip.bücher.example", "_sip.xn--bcher-kva.example"),
-    // What is ASCII is nobody's business.
+    // A name that is already ASCII is not changed.
     ("r3---a.example", "r3---a.example"), ("xn--0.example", "xn--0.example"),
   ])
   func `a name is turned into what servers know`(_ text: String, _ ascii: String) throws {

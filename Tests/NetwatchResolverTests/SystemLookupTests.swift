@@ -6,12 +6,12 @@ import Testing
 
 @testable import NetwatchResolver
 
-/// What the system is asked, by a getent that is a script of the test's.
+/// Lookups by the system. The program getent is a script of the test.
 @Suite(.timeLimit(.minutes(3))) struct SystemLookupTests {
   /// A folder with a getent in it, a name server, and a loop for both.
   private final class Run {
     let folder: TemporaryFolder
-    /// It stands still, so getent has all the time that it needs.
+    /// The clock of the loop. It stands still, so getent has all the time that it needs.
     let clock = ManualClock()
     let loop: EventLoop
     let server: FakeNameServer
@@ -26,7 +26,8 @@ import Testing
       configuration.getent = folder.file("getent")
     }
 
-    /// By a process of its own: a file that is open for writing in a child of another test cannot be run.
+    /// Writes a program in another process. A file cannot be executed while a child of another test still has it open
+    /// for writing.
     private static func write(_ program: String, to file: String) throws {
       let script = "printf '%s\\n' \"$1\" > \"$2\" && chmod 755 \"$2\""
       let writer = try ChildProcess.spawn("/bin/sh", ["-c", script, "sh", program, file], descriptors: [])
@@ -49,7 +50,7 @@ import Testing
       if case .failure(let error) = try lookUp(name) { error.kind } else { nil }
     }
 
-    /// What the script has written, once it is there.
+    /// Waits until the script has written a whole line to the file, and returns the text.
     func text(of file: String, at place: SourceLocation = #_sourceLocation) throws -> String {
       try eventually(folder.text(of: file), at: place) { $0.hasSuffix("\n") }
     }
@@ -110,7 +111,7 @@ import Testing
     #expect(run.server.questions.allSatisfy { $0.name == "host.example" })
   }
 
-  // MARK: What it says
+  // MARK: What getent says
 
   @Test func `addresses are told once each, 16 at most, and none that leads no further than its link`() {
     func answer(_ text: String) -> SystemLookup.Answer { SystemLookup.answer(Array(text.utf8)) }
@@ -119,7 +120,7 @@ import Testing
       answer(many + "status 0\n") == .addresses((0..<16).map { IPAddress.v4(0xc000_0200 + $0) }))
     #expect(answer("fe80::1%eth0 STREAM\n::1 STREAM\nstatus 0\n") == .addresses([.ip("::1")]))
     #expect(answer("fe80::1%eth0 STREAM\nstatus 0\n") == .none)
-    // Cut in the middle.
+    // The output is cut off in the middle of an address.
     #expect(answer("192.0.2.7 STREAM\n192.0.2.77") == .addresses([.ip("192.0.2.7")]))
     #expect(answer("192.0.2.7") == .silence)
     #expect(answer("") == .silence)
@@ -163,12 +164,12 @@ import Testing
   }
 
   @Test func `it has the standard streams, and no other descriptor`() throws {
-    // One that was not marked as ours alone, as libraries around us have them.
+    // A descriptor that is not closed on exec, as libraries may open them.
     let open = fcntl(STDERR_FILENO, F_DUPFD, 700)
     defer { close(open) }
     let run = try Run(getent: "ls /proc/$$/fd > list; exit 2")
     _ = try run.lookUp("printer")
-    // Shells keep their scripts open, from 10 on.
+    // Shells keep their scripts open, with descriptors from 10 on.
     let descriptors = try run.text(of: "list").split(separator: "\n").compactMap { CInt($0) }
     #expect(open >= 700 && descriptors.allSatisfy { $0 < 20 }, "\(descriptors)")
   }

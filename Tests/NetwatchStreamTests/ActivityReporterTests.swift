@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func `a service that comes later, and one that comes back, are told`() throws {
-    // Its folder stays as long as it does.
+    // The folder of the socket exists as long as this service object.
     let home = try TestService()
     let address = home.address
     home.stop()

@@ -105,7 +105,7 @@ import Testing
 
   // MARK: Numbers
 
-  /// Where the numbers stand that are not within a string.
+  /// Returns the ranges of the numbers in a line, except those within strings.
   private static func numbers(in line: [UInt8]) -> [Range<Int>] {
     var ranges: [Range<Int>] = []
     var isText = false
@@ -153,7 +153,7 @@ import Testing
       line.replaceSubrange(change.place, with: change.number.utf8)
     }
     guard var record = EventRecord(line: line[...]) else { return }
-    // The number of a line is not checked against zero.
+    // The reader accepts a line with the number zero, but the writer does not.
     record.sequence = max(record.sequence, 1)
     let again = written(record)
     #expect(EventRecord(line: again[...]) != nil, "\(String(decoding: again, as: UTF8.self))")
@@ -179,7 +179,7 @@ import Testing
         _ = changed.line
       }
     }
-    // Of a service that is older than the key.
+    // A service that is older than the key does not send it.
     #expect(try read(#"{"transitions":1}"#).outages == nil)
     #expect(try read(#"{"outages":[1]}"#).outages == [:])
     #expect(try read(#"{"labels":{}}"#).labels == [])

@@ -4,14 +4,15 @@ import Testing
 
 @testable import NetwatchStream
 
-/// The words of contrib/schemas/event.schema.json are those of the code. `contrib/lint schemas` holds lines against the schema.
+/// The words in contrib/schemas/event.schema.json are those of the code. `contrib/lint schemas` checks lines against
+/// the schema.
 @Suite struct EventSchemaTests {
-  /// A line with everything that version 1 can have.
+  /// A line with everything that version 1 of the format can have.
   static let full = #"""
     {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"reachability","reason":"vpn_up","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":3,"expensive":false,"vpn":{"interface":"wg0","kind":"wireguard","carrier":"known"},"ipv4":{"address":"10.0.0.1","gateway":"fe80::1"},"ipv6":{"address":"2001:db8::5","gateway":null},"wifi":{"ssid":"Café","ssid_hex":"436166c3a9","signal_dbm":-52,"signal_percent":96,"frequency_mhz":5180,"band":"5 GHz","rx_mbps":433.3,"tx_mbps":520,"bssid":"02:00:00:00:01:00"},"internet":"portal"},"interfaces":[{"name":"wlan0","index":3,"medium":"wifi","status":"wifi","operational_state":"up","addresses":["10.0.0.1/24","::ffff:10.0.0.1/128"]}],"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2},"programs":[{"name":"curl","tcp":2}]},"quality":{"interface":"wlan0","rtt_ms":23.4,"loss_percent":0.3,"connections":5},"service":{"protocol":1,"version":"0.1.0","namespace":{"device":4,"inode":4026531840},"counts":"all"}}
     """#
 
-  /// The words that the schema lists at a place, such as `$defs medium`.
+  /// Returns the words that the schema lists at a place, such as `$defs medium`.
   private static func words(at place: String) throws -> Set<String> {
     let file = URL(filePath: #filePath).deletingLastPathComponent().appending(
       path: "../../contrib/schemas/event.schema.json")

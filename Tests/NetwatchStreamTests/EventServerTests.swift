@@ -42,7 +42,7 @@ import Testing
     client.write("{\"events\":false}\n{\"ping\":1}\n")
     while let line = client.line(), !line.contains("pong") {}
     #expect(service.asked.quality == 1)
-    // What is allowed within a second; no time has passed.
+    // This many questions are allowed within a second, and no time has passed.
     #expect(service.asked.wifi == 8)
   }
 
@@ -61,7 +61,7 @@ import Testing
     #expect(service.asked.wifi == 8)
     clock.advance(by: .milliseconds(1))
     try eventually(service.asked.wifi) { $0 == 9 }
-    // Nobody waits any more.
+    // No client waits any more.
     clock.advance(by: .seconds(1))
     client.write("{\"ping\":1}\n")
     #expect(client.line() == #"{"v":1,"pong":1}"#)
@@ -74,7 +74,7 @@ import Testing
     func visit() throws {
       let client = try TestClient(service)
       #expect(client.line() != nil)
-      // The client is there, so the service does not wait for its rest.
+      // A client is connected, so no timer for the service's rest runs.
       #expect(try service.nextDeadline == nil)
     }
     try visit()
@@ -147,7 +147,7 @@ import Testing
     #expect(line.contains(#""event":"initial","reason":"initial""#))
     #expect(line.contains(#""in_flight":1"#))
     #expect(line.contains(#""service":{"protocol":1"#) && first.contains(#""service":{"protocol":1"#))
-    // So does one that gets them already. The indicator may come between.
+    // A client that already gets events also gets the state again. A change of the indicator may come first.
     client.write("{\"events\":true}\n")
     let again = try #require(client.event())
     #expect((again.event == .activity ? client.event() : again)?.event == .initial)
@@ -164,7 +164,7 @@ import Testing
     #expect(reader.event(inFlight: 4) != nil)
     client.write("{\"events\":false}\n")
     #expect(client.answer(to: "{\"stats\":1}")?.contains(#""labels":[{"label":"up","requests":3}]"#) == true)
-    // The same again changes nothing; the ids are the client's own.
+    // The same message again changes nothing, and the requests with ids are counted separately.
     client.write("{\"running\":3}\n{\"end\":\"a\"}\n")
     #expect(reader.event(inFlight: 3) != nil)
     #expect(client.answer(to: "{\"stats\":1}")?.contains(#""labels":[]"#) == true)
@@ -175,7 +175,7 @@ import Testing
     let limit = #"{"v":1,"error":"at most 4096 requests may run on one connection"}"#
     #expect(client.answer(to: "{\"begin\":\"b\"}") == limit)
     #expect(client.line() == nil)
-    // The end of a client is that of its requests.
+    // When a client ends, its requests end.
     #expect(reader.event(inFlight: 0) != nil)
   }
 
@@ -223,7 +223,7 @@ import Testing
     for number in 0..<100_000 { counts["label \(number)"] = Int.random(in: 1...20, using: &random) }
     let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(32)
     #expect(ServiceStatistics.mostFrequent(counts) == sorted.map { NamedCount(name: $0.key, count: $0.value) })
-    // Nearly all labels are compared once. Sorting them all would take fifteen times as many comparisons.
+    // Nearly all labels are compared once. If all were sorted, there would be fifteen times as many comparisons.
     var comparisons = 0
     _ = counts.first(32) {
       comparisons += 1
@@ -250,7 +250,7 @@ import Testing
     #expect(refusal == #"{"v":1,"error":"the memory for requests is used up; end some first"}"#)
     #expect(client.line() == #"{"v":1,"pong":1}"#)
     #expect(begun > 2_000)
-    // It holds for all clients together, and for requests alone.
+    // The limit is for all clients together, and only for requests.
     let other = try TestClient(service)
     #expect(other.event()?.activity.inFlight == begun)
     other.write("{\"events\":false}\n{\"begin\":\"a\",\"label\":\"\(label)\"}\n{\"ping\":1}\n")
@@ -275,8 +275,8 @@ import Testing
     let service = try TestService(memoryLimit: 1 << 20)
     let writer = try TestClient(service)
     writer.write("{\"events\":false}\n")
-    // An answer is sixty times as long as the line that asks for it. The newlines that the service does not read wait
-    // with the kernel.
+    // An answer is sixty times as long as the line that asks for it. Newlines that the service does not read wait in
+    // the kernel.
     let questions = 2_000
     let sleepers = try (0..<8).map { _ in try TestClient(service) }
     for sleeper in sleepers { sleeper.write(String(repeating: "\n", count: questions)) }
@@ -317,7 +317,7 @@ import Testing
       for number in 0..<2_000 { client.write("{\"begin\":\"\(number)\",\"label\":\"\(label)\"}\n") }
       client.write("{\"ping\":1}\n")
       #expect(client.answer() == #"{"v":1,"pong":1}"#)
-      // Half a line, and answers that it does not read.
+      // Each client leaves half a line, and does not read its answers.
       client.write(String(repeating: "\n", count: 2_000) + "{\"begin\"")
     }
     let client = try TestClient(service)
@@ -380,7 +380,7 @@ import Testing
     writer.write("{\"events\":false}\n")
     for round in 1...2_000 {
       writer.write("{\"begin\":\"\(round)\"}\n")
-      // One line each: the next one waits for this one.
+      // The test waits for each line before it writes the next one, so that each change gives one line.
       guard reader.event(inFlight: round) != nil else { return #expect(Bool(false), "round \(round)") }
     }
     var lines = 0
@@ -394,7 +394,7 @@ import Testing
   }
 
   @Test func `random bytes from many clients`() throws {
-    // A busy machine may let the service see all of them before it sees that the first ones are gone.
+    // On a busy machine, the service may see all clients before it sees that the first ones are gone.
     let rounds = FuzzRounds.count(default: 2_000) / 20
     let service = try TestService(connectionLimit: rounds + 1)
     var random = SplitMix(seed: 3)

@@ -6,14 +6,15 @@ import Testing
 @testable import NetwatchStream
 
 @Suite(.timeLimit(.minutes(3))) struct EventStreamTests {
-  /// Begins requests, or ends them, as a client of the service.
+  /// Returns a client of the service that begins and ends requests, and gets no events.
   private static func client(of service: TestService) throws -> TestClient {
     let client = try TestClient(service)
     client.write("{\"events\":false}\n")
     return client
   }
 
-  /// The next record that fits; a reader that had to wait for a thread finds a newer one than it looks for.
+  /// Returns the next record that fits. A reader that had to wait for a thread may find a newer record than the one
+  /// that it looks for.
   private static func next(
     of records: inout EventStream.Iterator, where fits: (EventRecord) -> Bool
   ) async -> EventRecord? {
@@ -38,7 +39,7 @@ import Testing
   }
 
   @Test func `a service that ends is told, and one that comes back goes on`() async throws {
-    // Its folder stays as long as it does.
+    // The folder of the socket exists as long as this service object.
     let home = try TestService()
     var records = try EventStream(from: [home.address]).makeAsyncIterator()
     #expect(await records.next()?.event == .initial)
@@ -77,7 +78,7 @@ import Testing
     }
     home.stop()
     #expect(await Self.next(of: &records) { $0.reason == "service_lost" }?.traffic == nil)
-    // Nobody has told the other one.
+    // The other reader did not ask for traffic, so the loss of the service is its next record.
     #expect(await others.next()?.reason == "service_lost")
     let service = try TestService.again(at: home.address, by: clock)
     try await eventually(service.nextDeadline) { $0 != nil }
@@ -112,7 +113,7 @@ import Testing
     let waiting = Task { await silent.first { _ in true } }
     waiting.cancel()
     #expect(await waiting.value == nil)
-    // Others read on.
+    // Other readers continue.
     let client = try Self.client(of: service)
     client.write("{\"begin\":\"a\"}\n")
     #expect(await other.next()?.activity.inFlight == 1)
@@ -148,7 +149,7 @@ import Testing
       records = nil
     }
     client.write("{\"events\":false}\n")
-    // The client wants no events, and nobody else is there.
+    // The client wants no events, and no other reader is left.
     try await eventually(client.answer(to: "{\"stats\":1}")) { $0?.contains("\"subscribers\":0") == true }
   }
 }

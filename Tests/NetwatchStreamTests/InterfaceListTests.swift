@@ -4,7 +4,7 @@ import NetwatchStream
 import Testing
 
 @Suite struct InterfaceListTests {
-  /// Links as the machine has them, made by telling it facts.
+  /// Returns the links that the machine knows after these events.
   static func interfaces(_ events: [NetworkEvent]) -> InterfaceTable {
     var snapshot = NetworkSnapshot()
     for event in events { _ = snapshot.apply(event) }

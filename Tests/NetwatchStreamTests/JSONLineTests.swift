@@ -96,7 +96,7 @@ import Testing
     let programs = #""programs":[{"name":"curl","tcp":2},{"name":"a\"\u001b[2J","tcp":1}]}}"#
     #expect(line.contains(#""in_flight_by":{"requests":2,"tcp":3},"# + programs))
     #expect(named([]).contains(#""tcp":3},"programs":[]}}"#))
-    // Without connections nobody has any.
+    // If connections are not counted, no program has any.
     record.activity.connections = nil
     #expect(named([.init(name: "curl", count: 2)]).contains(#""in_flight":5}}"#))
   }
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func `every scalar below U+0300 survives, and no control character is written`() throws {
-    // A name ends at a zero.
+    // A zero byte would end a name.
     for value in (1..<0x300).compactMap(Unicode.Scalar.init) {
       let name = "x\(Character(value))y"
       let line = try Self.line(Self.record(Self.path(name: name)))
@@ -194,7 +194,7 @@ import Testing
     #expect(line.contains(#""vpn":{"interface":"tun0","kind":"tun","carrier":"\#(carrier)","families":["ipv4"]}"#))
     let read = try #require(EventRecord(line: Array(line.utf8)[...]))
     #expect(read.path.vpn?.isCarrierKnown == isKnown)
-    // An older service does not say it.
+    // An older service does not send this key.
     let old = line.replacing(#","carrier":"\#(carrier)""#, with: "")
     #expect(EventRecord(line: Array(old.utf8)[...])?.path.vpn?.isCarrierKnown == true)
   }
@@ -231,7 +231,7 @@ import Testing
     #expect(
       try Self.object(Self.line(record))["sentence"] as? String
         == "Online over eth0, a wired interface, and no longer over wlan0, in the WiFi network “Home”.")
-    // The first line of a reader who comes later is about the present alone.
+    // The first line of a reader that comes later is only about the current state.
     #expect(record.asInitial.lost == nil)
   }
 

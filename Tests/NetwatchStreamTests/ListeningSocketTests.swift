@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchStream
 
-/// What a service does to files at its place, whoever has put them there.
+/// What a service does with files at the path of its socket, whoever made them.
 @Suite struct ListeningSocketTests {
   private static func mode(_ path: String) -> mode_t {
     var status = stat()
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func `a stranger's lock is left alone`() throws {
-    // Only root can give a file away.
+    // Only root can give a file to another user.
     guard geteuid() == 0 else { return }
     let folder = try TemporaryFolder()
     try Data().write(to: URL(filePath: folder.lock))
@@ -72,7 +72,7 @@ import Testing
     #expect(unsafe symlink(precious, folder.address.path) == 0)
     #expect(folder.refusal().hasPrefix("\(folder.address.path) is no socket"))
     #expect(try folder.names == ["precious", "s"])
-    // Nor is one to a socket that nobody listens on.
+    // A link to a socket on which no program listens is not followed either.
     let other = try TemporaryFolder()
     try other.addDeadSocket()
     #expect(unsafe unlink(folder.address.path) == 0)
@@ -116,7 +116,7 @@ extension TemporaryFolder {
   fileprivate var address: ServiceAddress { ServiceAddress(path: file("s")) }
   fileprivate var lock: String { file("s.lock") }
 
-  /// A file that somebody needs.
+  /// Writes a file that must not be changed.
   fileprivate func addPrecious() throws -> String {
     try "precious".write(toFile: file("precious"), atomically: false, encoding: .utf8)
     #expect(unsafe chmod(file("precious"), 0o644) == 0)
@@ -127,7 +127,7 @@ extension TemporaryFolder {
     #expect(throws: PlainError.self) { try ListeningSocket(at: address) }?.description ?? ""
   }
 
-  /// A socket that nobody listens on.
+  /// Makes a socket on which no program listens.
   fileprivate func addDeadSocket() throws {
     let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
     #expect(try unsafe address.withSocketAddress { unsafe bind(descriptor, $0, $1) } == 0)

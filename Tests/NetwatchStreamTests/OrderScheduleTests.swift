@@ -5,7 +5,7 @@ import Testing
 
 @testable import NetwatchStream
 
-/// Whose orders a service carries out next: numbers stand for the clients.
+/// The order in which a service carries out the orders of its clients. Numbers stand for the clients.
 @Suite struct OrderScheduleTests {
   private typealias Schedule = OrderSchedule<Int>
 
@@ -61,7 +61,7 @@ import Testing
   func `a user who orders all the time has the tokens of a burst, and then those of each second`(
     isStranger: Bool, rate: Int
   ) {
-    // Two connections, which always have more to say.
+    // There are two connections, which always have another order.
     var schedule = Schedule()
     var spent = [0, 0]
     var now = Duration.seconds(5)
@@ -75,7 +75,7 @@ import Testing
       }
       now += .milliseconds(1)
     }
-    // The burst, ten seconds and one order.
+    // The user has the tokens of the burst and of ten seconds, and may exceed them by one order.
     #expect(abs(spent[0] + spent[1] - 11 * rate) <= 20)
     #expect(abs(spent[0] - spent[1]) <= 20)
   }
@@ -84,7 +84,7 @@ import Testing
     var schedule = Schedule()
     var spent: [uid_t: Int] = [:]
     var now = Duration.zero
-    // The user 0 is none of them.
+    // The user 0 is not a stranger.
     let users = (0...40).map { uid_t($0) }
     while now < .seconds(10) {
       schedule.beginTurn()
@@ -97,10 +97,10 @@ import Testing
     }
     let strangers = spent.filter { $0.key != 0 }.values
     #expect(abs(strangers.reduce(0, +) - 11 * Schedule.strangersRate) <= 10)
-    // None of them comes short.
+    // Each stranger gets an equal share.
     #expect(strangers.count == 40)
     #expect((strangers.max() ?? 0) - (strangers.min() ?? 0) <= 11 * Schedule.strangersRate / 40 / 20)
-    // One order in each turn, except in the first ones, in which all orders do not fit.
+    // The user 0 has one order in each turn, except in the first turns, in which not all orders fit.
     #expect(spent[0, default: 0] >= 10 * 9_900)
   }
 
@@ -126,7 +126,7 @@ import Testing
     stranger(1, of: 1, in: &schedule)
     _ = schedule.next(at: .zero)
     schedule.charge(2 * Schedule.strangerRate, to: 1, at: .zero)
-    // Nor do many others who come meanwhile.
+    // Many other users who come in the meantime do not restore the budget either.
     for user in 2..<5_000 as Range<uid_t> {
       stranger(Int(user), of: user, in: &schedule)
       schedule.remove(Int(user), of: user)

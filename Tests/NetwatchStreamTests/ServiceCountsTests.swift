@@ -2,7 +2,7 @@ import Testing
 
 @testable import NetwatchStream
 
-/// What a service counts, in words.
+/// The words for what a service counts.
 @Suite struct ServiceCountsTests {
   @Test func `each set of counts is written as words, and read in any order`() {
     typealias Counts = ServiceIdentity.Counts

@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetwatchStream
 
-/// When a client connects to a service, on a clock that stands still.
+/// When a client connects to a service. The clock stands still unless a test moves it.
 @Suite struct ServiceLinkTests {
   private final class Bench {
     let clock = ManualClock()
@@ -24,10 +24,10 @@ import Testing
       address = ServiceAddress(path: folder.file("s"))
     }
 
-    /// The time until the next attempt; nil if none is due.
+    /// The time until the next attempt to connect; nil if no attempt is due.
     var pause: Duration? { loop.nextDeadline.map { $0 - loop.now } }
 
-    /// Lets the time pass until the next attempt, which is made.
+    /// Lets the time until the next attempt pass, and makes the attempt.
     func attempt() throws {
       clock.advance(by: try #require(pause))
       try loop.poll()
@@ -38,7 +38,7 @@ import Testing
       FileDescriptor(owning: Glibc.accept(socket.descriptor.rawValue, nil, nil))
     }
 
-    /// Greets the client, and waits until it has heard that.
+    /// Greets the client, and waits until the client has received the greeting.
     func greet(on client: borrowing FileDescriptor) throws {
       var writer = JSONLineWriter()
       writer.write(JSONLineTests.record(JSONLineTests.path(), .initial))
@@ -47,10 +47,11 @@ import Testing
       try loop.poll(until: records) { $0 == heard + 1 }
     }
 
-    /// Ends the connection, and waits until the client knows.
+    /// Ends the connection, and waits until the client has noticed that.
     func end(_ client: borrowing FileDescriptor, at place: SourceLocation = #_sourceLocation) throws {
       let heard = losses
-      // A child of another test may have a copy of the descriptor.
+      // A child of another test may have a copy of the descriptor, so closing the descriptor may not end the
+      // connection.
       shutdown(client.rawValue, CInt(SHUT_RDWR))
       try loop.poll(until: losses, at: place) { $0 == heard + 1 }
     }
@@ -65,7 +66,7 @@ import Testing
         try bench.attempt()
       }
       #expect(bench.pause == nil)
-      // Nobody listens there.
+      // The new file is not a socket on which a service listens.
       try bench.folder.write("", to: "new")
       try bench.folder.rename("new", to: "s")
       try bench.loop.poll(until: bench.pause) { $0 == .milliseconds(20) }

@@ -9,19 +9,19 @@ import Testing
 @testable import NetwatchNetlink
 @testable import NetwatchStream
 
-/// A service without netlink, on a thread of its own, with a socket in a folder of its own.
+/// A service without netlink. It runs on a thread of its own, and its socket is in a folder of its own.
 final class TestService: Sendable {
   let address: ServiceAddress
   private let handle: LoopHandle
   private let folder: TemporaryFolder
   private let questions: Questions
 
-  /// How often the kernel was asked about the quality of the link, and a driver about its network.
+  /// How often the service has asked the kernel about the quality of the link, and a driver about the WiFi network.
   var asked: (quality: Int, wifi: Int) {
     (questions.quality.load(ordering: .relaxed), questions.wifi.load(ordering: .relaxed))
   }
 
-  /// How often no client has wanted events for a while.
+  /// How often no client had wanted events for a while, so that the service rested.
   var restCount: Int { questions.rests.load(ordering: .relaxed) }
 
   private final class Questions: Sendable {
@@ -30,7 +30,7 @@ final class TestService: Sendable {
     let rests = Atomic(0)
   }
 
-  /// - Parameter clock: The clock of the service. Default: the kernel's.
+  /// - Parameter clock: The clock of the service. Default: the kernel's clock.
   init(
     connectionLimit: Int = 64, memoryLimit: Int = 64 << 20, at address: ServiceAddress? = nil,
     by clock: ManualClock? = nil
@@ -58,7 +58,8 @@ final class TestService: Sendable {
 
   deinit { stop() }
 
-  /// A service in the place of one that ends on its own thread, and holds the address until then.
+  /// Starts a service at the address of another one, which may still be ending on its own thread and hold the address
+  /// until then.
   static func again(
     at address: ServiceAddress, by clock: ManualClock? = nil, at place: SourceLocation = #_sourceLocation
   ) throws -> TestService {
@@ -67,12 +68,12 @@ final class TestService: Sendable {
     return try #require(service)
   }
 
-  /// The time of the service's next timer; nil if none is set.
+  /// The time at which the service's next timer fires; nil if no timer is set.
   var nextDeadline: Duration? {
     get throws { try handle.call { loop, answer in answer.fulfill(.success(loop.nextDeadline)) } }
   }
 
-  /// Lives on the loop's thread.
+  /// The server and what it reports about. It is used only on the loop's thread.
   private final class Core: EventServer.Provider {
     private let loop: EventLoop
     private let questions: Questions
@@ -82,7 +83,7 @@ final class TestService: Sendable {
     private var quality: QualitySampler?
     private var reason: EventRecord.ActivityReason?
     private var sequence: UInt64 = 0
-    /// What the link has received, as it is told to those who want to know.
+    /// The number of bytes that the link has received, as the service tells its clients.
     private var bytes: UInt64 = 0
 
     init(_ socket: ListeningSocket, on loop: EventLoop, connectionLimit: Int, memoryLimit: Int, _ questions: Questions)
@@ -136,7 +137,7 @@ final class TestService: Sendable {
       return WiFiConnection()
     }
 
-    // MARK: What it tells
+    // MARK: What the service tells
 
     func publish() {
       sequence += 1
@@ -155,7 +156,7 @@ final class TestService: Sendable {
   }
 }
 
-/// A client that waits for what it reads, with a deadline.
+/// A client that reads lines from a service, with a time limit.
 final class TestClient {
   private let descriptor: FileDescriptor
   private var input: [UInt8] = []
@@ -185,7 +186,8 @@ final class TestClient {
 
   func shutWriting() { shutdown(descriptor.rawValue, CInt(SHUT_WR)) }
 
-  /// The next line without its newline; nil at the end. If nothing comes in time, the test fails, and it is nil, too.
+  /// Reads the next line, without its newline. Returns nil at the end. If nothing comes in time, the test fails and the
+  /// result is nil.
   func line() -> String? {
     while true {
       if let end = input.firstIndex(of: UInt8(ascii: "\n")) {
@@ -202,7 +204,7 @@ final class TestClient {
     }
   }
 
-  /// The next event, passing over answers.
+  /// Reads the next event, and skips answers.
   func event() -> EventRecord? {
     while let line = line() {
       if let record = EventRecord(line: Array(line.utf8)[...]) { return record }
@@ -210,7 +212,8 @@ final class TestClient {
     return nil
   }
 
-  /// The next answer, passing over events: a timer of the indicator may end at any time before events are switched off.
+  /// Reads the next answer, and skips events, because a timer of the indicator may fire at any time before events are
+  /// switched off.
   func answer() -> String? {
     while let line = line() { if EventRecord(line: Array(line.utf8)[...]) == nil { return line } }
     return nil
@@ -222,7 +225,7 @@ final class TestClient {
     return answer()
   }
 
-  /// Reads events until one has `count` requests.
+  /// Reads events until one has `count` requests in flight, and returns that event.
   func event(inFlight count: Int) -> EventRecord? {
     while let event = event() { if event.activity.inFlight == count { return event } }
     return nil

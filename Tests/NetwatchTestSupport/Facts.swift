@@ -1,16 +1,17 @@
 import Netwatch
 
-/// The states that a link is in most often, as flags and operational state.
+/// The most frequent states of a link, each as flags and an operational state.
 package enum LinkState: CaseIterable, Sendable {
-  /// Everything is there.
+  /// The link is switched on, and has carrier.
   case up
-  /// Software links and modems do not say more than this when they work.
+  /// The link is switched on and has carrier, and its driver reports no operational state, as software links and modems
+  /// do.
   case unknown
-  /// Switched on, without the other end.
+  /// The link is switched on, and has no carrier.
   case noCarrier
-  /// Waiting for an authentication.
+  /// The link has carrier, and waits for an authentication.
   case dormant
-  /// Switched off.
+  /// The link is switched off.
   case down
 
   package var flags: UInt32 {
@@ -68,7 +69,7 @@ extension NetworkEvent {
         activePort: activePort, remote: remote, device: device))
   }
 
-  /// The loopback of every namespace.
+  /// The loopback link that each network namespace has: `lo`, link 1.
   package static var loopback: NetworkEvent {
     var fact = LinkUpdate(1, "lo", .unknown, hardwareType: 772)
     fact.flags |= Interface.loopbackFlag
@@ -87,7 +88,7 @@ extension NetworkEvent {
 }
 
 extension IPAddress {
-  /// Text that is known to be an address; anything else is `::`.
+  /// Returns the address that a text stands for, or `::` if the text is no address.
   package static func ip(_ text: String) -> IPAddress { IPAddress(text) ?? .v6(0) }
 }
 
@@ -104,18 +105,19 @@ extension RouteRequest {
   package static let ipv4 = RouteRequest(.ipv4)
   package static let ipv6 = RouteRequest(.ipv6)
 
-  /// To the DNS root server, where the first address that stands for the internet has no route.
+  /// The question for the way to the DNS root server. This is the last probe address; it is used if the first one has
+  /// no route.
   package static let ipv4Last = RouteRequest(.ipv4, to: 3)
   package static let ipv6Last = RouteRequest(.ipv6, to: 2)
 
-  /// About what carries a tunnel.
+  /// Returns a question about the carrier of a tunnel.
   package static func beneath(_ family: AddressFamily, _ scope: Scope) -> RouteRequest {
     RouteRequest(family, scope, to: internet)
   }
 }
 
 extension MonitorConfiguration {
-  /// A configuration that also publishes changes of links that carry nothing.
+  /// A configuration with which changes of links that do not carry the path are also published.
   package static var withInterfaces: MonitorConfiguration {
     var configuration = MonitorConfiguration()
     configuration.publishesInterfaceChanges = true
@@ -124,7 +126,7 @@ extension MonitorConfiguration {
 }
 
 extension ScriptedKernel {
-  /// eth0, link 2, with 10.0.0.1 and a default route over 10.0.0.254, watched already.
+  /// Returns a started machine that is online by IPv4: eth0, link 2, with 10.0.0.1 and a default route by 10.0.0.254.
   package static func online(_ configuration: MonitorConfiguration = .init()) -> ScriptedKernel {
     var kernel = ScriptedKernel(configuration)
     kernel.facts = [.loopback, .link(2, "eth0"), .address(2, .ip("10.0.0.1"))]
@@ -133,7 +135,8 @@ extension ScriptedKernel {
     return kernel
   }
 
-  /// The same and 2001:db8:1::1 over fe80::1.
+  /// Returns a started machine that is online by both families: eth0, link 2, with 10.0.0.1 and 2001:db8:1::1, and
+  /// default routes by 10.0.0.254 and fe80::1.
   package static func onlineTwice(_ configuration: MonitorConfiguration = .init()) -> ScriptedKernel {
     var kernel = ScriptedKernel(configuration)
     kernel.facts = [

@@ -1,7 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 
-/// A clock that stands still until a test moves it: for tasks that sleep, and for the timers of loops.
+/// A clock that stands still until a test moves it. Tasks can sleep by it, and event loops can use it for their timers.
 package final class ManualClock: Clock, LoopClock, Sendable {
   package struct Instant: InstantProtocol {
     package var offset: Duration
@@ -18,7 +18,8 @@ package final class ManualClock: Clock, LoopClock, Sendable {
   private struct State: Sendable {
     var now = Instant(offset: .zero)
     var sleepers: [Sleeper] = []
-    /// They make loops fire what is due, and return false if a loop has ended.
+    /// The closures that make the loops of this clock fire the timers that are due. A closure returns false if its loop
+    /// has ended.
     var loops: [Int: @Sendable () -> Bool] = [:]
     var lastLoop = 0
   }
@@ -29,7 +30,7 @@ package final class ManualClock: Clock, LoopClock, Sendable {
 
   package var now: Instant { state.withLock { $0.now } }
   package var minimumResolution: Duration { .nanoseconds(1) }
-  /// How many wait.
+  /// The number of tasks that sleep.
   package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   package func sleep(until deadline: Instant, tolerance: Duration?) async throws {
@@ -53,8 +54,10 @@ package final class ManualClock: Clock, LoopClock, Sendable {
     }
   }
 
-  /// Moves the clock, and wakes the tasks and loops whose deadlines have passed. They run on their own threads, after this returns. A
-  /// loop of the calling thread fires its timers in its next turn.
+  /// Moves the clock, and wakes the tasks and loops whose deadlines have passed.
+  ///
+  /// Tasks and loops run on their own threads, perhaps only after this method has returned. A loop of the calling
+  /// thread fires its timers in its next turn.
   package func advance(by duration: Duration) {
     let (woken, loops) = state.withLock { state in
       state.now = state.now.advanced(by: duration)

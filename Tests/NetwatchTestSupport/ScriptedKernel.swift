@@ -1,38 +1,40 @@
 import Netwatch
 
-/// A question to the kernel as tests name it: by the place of its destination, and by what it is about.
+/// The name by which tests know a question to the kernel: its family, what is asked, and the position of its
+/// destination.
 package struct RouteRequest: Hashable, Sendable {
   package enum Scope: Hashable, Sendable {
-    /// The way for any program.
+    /// The way of a packet without a mark, a link or a source address of its own.
     case plain
-    /// The route with all its hops.
+    /// The route itself with all its next hops.
     case allHops
-    /// The route, for the time at which it ends.
+    /// The route itself, asked for the time at which it ends.
     case lifetime
-    /// The way as if this link were the only one.
+    /// The way of a packet that has to leave by the link with this index.
     case link(Int32)
-    /// The way for packets with this mark.
+    /// The way of packets with this mark.
     case marked(UInt32)
-    /// The way to the other end of this tunnel.
+    /// The way of a tunnel's packets to the other end of the tunnel with this index.
     case remote(tunnel: Int32)
-    /// The rules.
+    /// The rules that choose the routing table.
     case rules
-    /// The way to the source that the plain lookup has named.
+    /// The way to the source address that the answer to the plain question has named.
     case source
-    /// The routes to single addresses over this link.
+    /// The routes to single addresses over the link with this index.
     case hostRoutes(Int32)
     /// The way of a tunnel's packets to this address.
     case way(IPAddress)
-    /// The way of packets from this address.
+    /// The way of packets from this source address.
     case from(IPAddress)
   }
 
   package let family: AddressFamily
   package let scope: Scope
-  /// The position among the target's addresses of this family. Negative for questions about what carries a tunnel.
+  /// The position of the destination among the target's addresses of this family. Negative for questions about the
+  /// carrier of a tunnel.
   package let destination: Int
 
-  /// The destination of a question about what carries a tunnel: the first of ``Destinations/internet``.
+  /// The `destination` of a question about the carrier of a tunnel: the first address of ``Destinations/internet``.
   package static let internet = -1
   package static func internet(_ position: Int) -> Int { internet - position }
   package var isBeneath: Bool { destination < 0 }
@@ -44,39 +46,44 @@ package struct RouteRequest: Hashable, Sendable {
   }
 }
 
-/// A machine with a kernel that a test writes: facts are told, questions are answered from a table, and everything that is
-/// published is kept.
+/// A ``ReachabilityMachine`` with a kernel that a test controls.
+///
+/// The test gives the machine facts, questions are answered from a table, and everything that the machine publishes is
+/// kept.
 package struct ScriptedKernel {
   package private(set) var machine: ReachabilityMachine
-  /// The answers. Without an entry: `noRoute`, and the rules that every kernel has.
+  /// The answers to questions. A question without an entry is answered with `noRoute`, and a question for the rules
+  /// with the rules that every kernel has.
   package var answers: [RouteRequest: RouteAnswer] = [:]
-  /// What a dump tells.
+  /// The facts that a dump reports.
   package var facts: [NetworkEvent] = []
-  /// What reading one link tells.
+  /// The facts that are reported when single links are read again, by the indices of the links.
   package var links: [Int32: NetworkEvent] = [:]
-  /// How many of the next dumps are inconsistent.
+  /// The number of the next dumps that end as inconsistent.
   package var interruptions = 0
-  /// How many of the next dumps are refused.
+  /// The number of the next dumps that the kernel refuses.
   package var refusedListings = 0
-  /// How many of the next questions are refused.
+  /// The number of the next questions that the kernel refuses.
   package var refusedLookUps = 0
-  /// Changes the kernel while it is made to settle: what it had only announced is done now.
+  /// A closure that makes the changes that the kernel has only announced so far. It is called when the machine asks
+  /// after pending changes.
   package var onSettle: ((inout ScriptedKernel) -> Void)?
-  /// Changes the kernel just before it answers a round of questions.
+  /// A closure that changes the kernel just before a round of questions is answered.
   package var onQuery: ((inout ScriptedKernel) -> Void)?
-  /// Changes the kernel just before something else is watched.
+  /// A closure that changes the kernel just before the machine watches something else.
   package var onWatch: ((inout ScriptedKernel) -> Void)?
   package private(set) var published: [NetworkPath] = []
   package private(set) var changes: [ReachabilityMachine.Change] = []
-  /// Everything that the machine wants, in order.
+  /// All outputs of the machine, in order.
   package private(set) var outputs: [ReachabilityMachine.Output] = []
   private var asked: [(request: RouteRequest, output: Int)] = []
-  /// What is watched.
+  /// The routes and routers whose changes the machine wants to know now.
   package private(set) var watch = ReachabilityMachine.Watch()
   package private(set) var timers: [ReachabilityMachine.Timer: Duration] = [:]
   package private(set) var now = Duration.zero
 
-  /// A user who is not root, whose packets a tunnel's are not.
+  /// The id of the user whose packets reach the target. Questions about a tunnel's packets have another id, that of
+  /// root.
   private static let user: UInt32 = 1000
 
   package init(
@@ -89,13 +96,13 @@ package struct ScriptedKernel {
 
   package mutating func start() { handle(.started) }
 
-  /// Tells facts as notifications, then that there is nothing more to read.
+  /// Gives the machine facts as notifications, and then tells it that there is nothing more to read.
   package mutating func tell(_ events: NetworkEvent...) {
     for event in events { handle(.fact(event)) }
     handle(.drained)
   }
 
-  /// Drops what is kept, so that long runs stay small and tests look at what comes next alone.
+  /// Forgets everything that was kept, so that long runs need little memory and a test sees only what comes next.
   package mutating func forget() {
     published.removeAll(keepingCapacity: true)
     changes.removeAll(keepingCapacity: true)
@@ -103,7 +110,7 @@ package struct ScriptedKernel {
     asked.removeAll(keepingCapacity: true)
   }
 
-  /// What was published, each as "status reason interface".
+  /// The published paths, each as "status reason interface".
   package var story: [String] {
     zip(published, changes).map { path, change in
       let what = change == .interfaces ? "interfaces" : path.reason.rawValue
@@ -111,32 +118,32 @@ package struct ScriptedKernel {
     }
   }
 
-  /// What the kernel was asked, in order.
+  /// The questions that the kernel was asked, in order.
   package var lookUps: [RouteRequest] { asked.map(\.request) }
 
-  /// Where in ``outputs`` the machine asks a question.
+  /// Returns the position in ``outputs`` at which the machine first asks a question.
   package func position(of request: RouteRequest) -> Int? { asked.first { $0.request == request }?.output }
 
-  /// Where in ``outputs`` the machine has something else watched.
+  /// The positions in ``outputs`` at which the machine watches something else.
   package var watches: [Int] { outputs.indices.filter { if case .watch = outputs[$0] { true } else { false } } }
 
-  /// How often the machine has asked for a dump.
+  /// The number of dumps that the machine has asked for.
   package var listings: Int { outputs.count { $0 == .dump } }
 
-  /// How often the machine has asked after pending changes.
+  /// The number of rounds that the machine has asked after pending changes.
   package var settles: Int {
     outputs.count { if case .query(_, afterPendingChanges: true) = $0 { true } else { false } }
   }
 
-  /// How often the host was resolved again.
+  /// The number of times that the machine had the target's host resolved.
   package var resolves: Int { outputs.count { $0 == .resolve } }
 
-  /// The links that were read again.
+  /// The indices of the links that the machine has read again.
   package var readLinks: [Int32] {
     outputs.flatMap { if case .readLinks(let indices) = $0 { indices } else { [Int32]() } }
   }
 
-  /// Lets time pass; timers fire on their way.
+  /// Moves the time forward, and fires each timer at its deadline.
   package mutating func advance(by duration: Duration) {
     let end = now + duration
     while let next = timers.min(by: { $0.value < $1.value }), next.value <= end {
@@ -153,7 +160,7 @@ package struct ScriptedKernel {
 
   // MARK: Answers
 
-  /// The name of a question in tests.
+  /// Returns the name by which tests know a question.
   private func request(for query: RouteQuery) -> RouteRequest {
     let family = query.family
     switch query.kind {
@@ -188,7 +195,8 @@ package struct ScriptedKernel {
       family, tunnel.map { .remote(tunnel: $0.index) } ?? .way(query.destination), to: RouteRequest.internet)
   }
 
-  /// The DNS root server is where the first address that stands for the internet is, unless a test says otherwise.
+  /// Returns the answer to a question. For the DNS root server, this is the answer for the first probe address, unless
+  /// a test has set another one.
   private func answer(to request: RouteRequest, _ query: RouteQuery) -> RouteAnswer {
     if let answer = answers[request] { return answer }
     if request.scope == .rules { return .rules(RoutingRule.standard) }

@@ -14,13 +14,13 @@ package struct SplitMix: RandomNumberGenerator {
     return word ^ (word >> 31)
   }
 
-  /// True once in `count` times.
+  /// Returns true with a probability of one in `count`.
   package mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }
 
-/// How long random tests go on.
+/// The number of rounds of random tests.
 package enum FuzzRounds {
-  /// `NETWATCH_FUZZ_ROUNDS`, or what a test takes without it.
+  /// Returns the number in the variable `NETWATCH_FUZZ_ROUNDS`, or `standard` if that variable holds no number.
   package static func count(default standard: Int) -> Int {
     guard let text = unsafe getenv("NETWATCH_FUZZ_ROUNDS") else { return standard }
     return unsafe Int(String(cString: text)) ?? standard

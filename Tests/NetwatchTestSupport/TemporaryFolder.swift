@@ -1,6 +1,8 @@
 import Foundation
 
-/// A folder of a test's own that goes with its last reference. Its path is short enough for that of a socket in it.
+/// A folder below /tmp for one test. The folder is deleted when the last reference to this object is gone.
+///
+/// The path is short, because the kernel permits at most 107 bytes for the path of a Unix socket in the folder.
 package final class TemporaryFolder: Sendable {
   package let path: String
 
@@ -14,19 +16,21 @@ package final class TemporaryFolder: Sendable {
 
   package var url: URL { URL(filePath: path) }
 
-  /// The path of a file in the folder.
+  /// Returns the path of a file in the folder.
   package func file(_ name: String) -> String { "\(path)/\(name)" }
 
   package func url(_ name: String) -> URL { url.appending(path: name) }
 
-  /// What lies in it.
+  /// The names of all files and folders in this folder, sorted.
   package var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() } }
 
-  /// The text of a file; nothing if there is none.
+  /// Returns the text of a file, or an empty text if there is no such file.
   package func text(of name: String) -> String { (try? String(contentsOf: url(name), encoding: .utf8)) ?? "" }
 
-  /// Writes a file in place: one that is there stays the same file. It is not made sure that the disk has it, as Foundation does, which
-  /// takes a tenth of a second where the disk is busy.
+  /// Writes a file in place, so that an existing file keeps its inode. Folders that lie between are created.
+  ///
+  /// Unlike Foundation, this method does not wait until the data is on the disk. That takes a tenth of a second if the
+  /// disk is busy.
   @discardableResult
   package func write(_ data: Data, to name: String) throws -> URL {
     let url = url(name)
@@ -40,7 +44,7 @@ package final class TemporaryFolder: Sendable {
   @discardableResult
   package func write(_ text: String, to name: String) throws -> URL { try write(Data(text.utf8), to: name) }
 
-  /// Puts a file over whatever is there.
+  /// Renames a file. If a file has the new name, it is replaced.
   package func rename(_ old: String, to new: String) throws {
     guard unsafe Foundation.rename(file(old), file(new)) == 0 else { throw TestFailure("rename \(old): \(errno)") }
   }

@@ -1,7 +1,7 @@
 import Netwatch
 
 extension RoutingRule {
-  /// `lookup TABLE`.
+  /// Returns the rule `lookup TABLE`.
   package static func table(_ table: UInt32, suppressing prefixLength: Int32? = nil) -> RoutingRule {
     var rule = RoutingRule()
     rule.action = 1
@@ -10,40 +10,40 @@ extension RoutingRule {
     return rule
   }
 
-  /// `fwmark MARK lookup TABLE`.
+  /// Returns the rule `fwmark MARK lookup TABLE`.
   package static func mark(_ mark: UInt32, table: UInt32 = mainTable) -> RoutingRule {
     var rule = RoutingRule.table(table)
     rule.mark = mark
     return rule
   }
 
-  /// `not fwmark MARK lookup TABLE`.
+  /// Returns the rule `not fwmark MARK lookup TABLE`.
   package static func unlessMark(_ mark: UInt32, table: UInt32) -> RoutingRule {
     var rule = RoutingRule.mark(mark, table: table)
     rule.isInverted = true
     return rule
   }
 
-  /// Those of every kernel.
+  /// The rules that every kernel has at first.
   package static let standard = [table(localTable), table(mainTable), table(defaultTable)]
 
-  /// Those that wg-quick writes.
+  /// The rules after wg-quick has added its own.
   package static let wgQuick = [
     table(localTable), table(mainTable, suppressing: 0), unlessMark(51820, table: 51820), table(mainTable),
     table(defaultTable),
   ]
 
-  /// Those that tailscale writes.
+  /// The rules after tailscale has added its own.
   package static let tailscale = [
     table(localTable), mark(0x80000), mark(0x80000, table: defaultTable), RoutingRule(), table(52), table(mainTable),
     table(defaultTable),
   ]
 }
 
-/// Links and routes with tunnels, as people set them up.
+/// Links and routes with tunnels, as programs for VPNs set them up.
 ///
-/// eth0 is link 2 with 10.0.0.1 and 2001:db8:1::1, wlan0 link 3 with 10.1.0.1, wwan0 link 4 with 10.2.0.1. Tunnels have
-/// the numbers from 10 on; the tenth has 10.8.10.2 and fd00:10::2.
+/// eth0 is link 2 with 10.0.0.1 and 2001:db8:1::1, wlan0 is link 3 with 10.1.0.1, and wwan0 is link 4 with 10.2.0.1.
+/// Tunnels have indices from 10 on. The tunnel with index 10 has 10.8.10.2 and fd00:10::2.
 extension ScriptedKernel {
   package static let uplinks: [NetworkEvent] = [
     .loopback, .link(2, "eth0"), .link(3, "wlan0", device: DeviceTraits(isWireless: true)),
@@ -51,7 +51,7 @@ extension ScriptedKernel {
     .address(2, .ip("2001:db8:1::1"), 64), .address(3, .ip("10.1.0.1")), .address(4, .ip("10.2.0.1")),
   ]
 
-  /// A tunnel with an address of each family.
+  /// Returns the facts about a tunnel with an address of each family.
   package static func tunnel(
     _ index: Int32, _ name: String, _ state: LinkState = .unknown, kind: String? = "wireguard",
     hardwareType: UInt16 = 65534, lower: Int32? = nil, remote: IPAddress? = nil
@@ -62,29 +62,30 @@ extension ScriptedKernel {
     ]
   }
 
-  /// The address of a tunnel.
+  /// Returns the address of a tunnel in one family.
   package static func inside(_ index: Int32, _ family: AddressFamily) -> IPAddress {
     .ip(family == .ipv4 ? "10.8.\(index).2" : "fd00:\(index)::2")
   }
 
-  /// A way into a tunnel.
+  /// Returns the answer for a way that leads into a tunnel.
   package static func into(
     _ index: Int32, _ family: AddressFamily = .ipv4, table: UInt32 = RoutingRule.mainTable
   ) -> RouteAnswer {
     .via(index, nil, from: inside(index, family), table: table)
   }
 
-  /// A way over an uplink, as an ordinary lookup has it.
+  /// Returns the answer for a way over an uplink, as an ordinary lookup gives it.
   package static func over(_ index: Int32) -> RouteAnswer {
     .via(index, .ip("10.\(index - 2).0.254"), from: .ip("10.\(index - 2).0.1"))
   }
 
-  /// The same as a lookup over one link has it, which names no source.
+  /// Returns the answer for a way over an uplink, as a lookup over one link gives it. Such an answer names no source
+  /// address.
   package static func route(over index: Int32, metric: UInt32 = 0) -> RouteAnswer {
     .via(index, .ip("10.\(index - 2).0.254"), from: nil, metric: metric)
   }
 
-  /// wg0, link 10, takes both families, and is carried by eth0 over IPv4. Not started.
+  /// Returns a machine, not started, on which wg0, link 10, carries both families, and eth0 carries wg0 over IPv4.
   package static func wgQuick(_ configuration: MonitorConfiguration = .init()) -> ScriptedKernel {
     var kernel = ScriptedKernel(configuration)
     kernel.facts = uplinks + tunnel(10, "wg0")
@@ -96,7 +97,8 @@ extension ScriptedKernel {
     return kernel
   }
 
-  /// tun0, link 10, takes IPv4 by halves of the default route, which stays over eth0 and over wlan0. Not started.
+  /// Returns a machine, not started, on which tun0, link 10, has the two halves of the IPv4 default route. The default
+  /// routes themselves stay at eth0 and wlan0.
   package static func openVPN(_ configuration: MonitorConfiguration = .init()) -> ScriptedKernel {
     var kernel = ScriptedKernel(configuration)
     kernel.facts = uplinks + tunnel(10, "tun0", kind: "tun")
@@ -106,7 +108,7 @@ extension ScriptedKernel {
     return kernel
   }
 
-  /// The last path as "interface vpn medium", with stars for none.
+  /// The last published path as "interface vpn medium", with a star for each part that it does not have.
   package var carrier: String {
     guard let path = published.last else { return "* * *" }
     return "\(path.interfaceName ?? "*") \(path.vpn?.interfaceName ?? "*") \(path.medium?.rawValue ?? "*")"

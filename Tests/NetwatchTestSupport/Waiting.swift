@@ -3,7 +3,7 @@ import Glibc
 import NetwatchEventLoop
 import Testing
 
-/// Something that a test could not do, or that did not come before its deadline.
+/// The error for something that a test could not do, or that did not happen before a deadline.
 package struct TestFailure: Error, CustomStringConvertible {
   package let description: String
   package init(_ description: String) { self.description = description }
@@ -15,7 +15,7 @@ package struct TestFailure: Error, CustomStringConvertible {
   }
 }
 
-/// Fails if a program is not installed: a test would wait for what it does not do.
+/// Throws an error if a program is not installed. Without this check, a test would wait in vain for the program.
 package func requireProgram(_ name: String) throws {
   let folders = "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin".split(separator: ":")
   let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
@@ -24,11 +24,11 @@ package func requireProgram(_ name: String) throws {
   }
 }
 
-/// How much slower than an ordinary computer this machine is: every deadline of a test is multiplied by it. Where a processor is
-/// emulated, NETWATCH_TEST_PATIENCE says so.
+/// The factor by which every deadline of a test is multiplied. Default: 1. `NETWATCH_TEST_PATIENCE` sets another one
+/// for a machine that is slower than an ordinary computer, such as one whose processor is emulated.
 package let patience = ProcessInfo.processInfo.environment["NETWATCH_TEST_PATIENCE"].flatMap { Double($0) } ?? 1
 
-/// The time at which a wait of a test ends. Every wait has one.
+/// The time at which a wait of a test ends. Every wait has a deadline.
 package struct Deadline {
   private let end: ContinuousClock.Instant
   package init(_ seconds: Double) { end = ContinuousClock.now + .seconds(seconds * patience) }
@@ -41,13 +41,13 @@ package struct Deadline {
 
 /// Waits until a state fulfils a condition, and returns that state.
 ///
-/// It looks at once, and then every few milliseconds, which leaves the processor to what the test waits for. This form blocks its
-/// thread; in an asynchronous function the other form is called, which does not.
+/// The state is read at once, and then every few milliseconds, so that the processor is free for what the test waits
+/// for. This form blocks its thread. An asynchronous function calls the other form, which does not.
 ///
 /// - Parameters:
-///   - state: What is looked at, such as `try lines.count`. If it throws, so does the wait.
-///   - seconds: How long the wait may last, before it is multiplied by `patience`.
-///   - condition: What the state must fulfil.
+///   - state: The state, such as `try lines.count`. If it throws, so does the wait.
+///   - seconds: The longest time for the wait, before it is multiplied by `patience`. Default: 30 seconds.
+///   - condition: The condition that the state has to fulfil.
 /// - Throws: A `TestFailure` with the place of the wait and the last state, if the condition is not fulfilled in time.
 @discardableResult
 package func eventually<State>(
@@ -64,12 +64,12 @@ package func eventually<State>(
 
 /// Waits until a state fulfils a condition, and returns that state. Other tasks run meanwhile.
 ///
-/// It looks at once, and then every few milliseconds.
+/// The state is read at once, and then every few milliseconds.
 ///
 /// - Parameters:
-///   - state: What is looked at, such as `events.count`. If it throws, so does the wait.
-///   - seconds: How long the wait may last, before it is multiplied by `patience`.
-///   - condition: What the state must fulfil.
+///   - state: The state, such as `events.count`. If it throws, so does the wait.
+///   - seconds: The longest time for the wait, before it is multiplied by `patience`. Default: 30 seconds.
+///   - condition: The condition that the state has to fulfil.
 /// - Throws: A `TestFailure` with the place of the wait and the last state, if the condition is not fulfilled in time.
 @discardableResult
 package func eventually<State>(
@@ -85,7 +85,7 @@ package func eventually<State>(
   }
 }
 
-/// The looks of one wait: at first a millisecond apart, later twenty.
+/// The pauses between the looks of one wait: first 1 ms, then 1 ms longer each time, up to 20 ms.
 private struct Looks {
   private let seconds: Double
   private let deadline: Deadline
@@ -97,7 +97,9 @@ private struct Looks {
     deadline = Deadline(seconds)
   }
 
-  /// The milliseconds until the next look.
+  /// Returns the number of milliseconds until the next look.
+  ///
+  /// - Throws: A `TestFailure` with the place of the wait and the last state, if the deadline has passed.
   mutating func pause(after state: Any) throws -> Int {
     guard !deadline.isOver else {
       throw TestFailure.late(state, place, seconds)
@@ -108,10 +110,10 @@ private struct Looks {
 }
 
 extension EventLoop {
-  /// Runs until the loop is stopped, and fails the test if that does not happen in time.
+  /// Runs the loop until it is stopped. If that takes longer than 30 s times `patience`, the loop is stopped and the test fails.
   package func runPatiently(_ location: SourceLocation = #_sourceLocation) throws {
     let deadline = LoopTimer(on: self) { [unowned self] in
-      Issue.record("nothing has come in 30 s", sourceLocation: location)
+      Issue.record("nothing has come in \(30 * patience) s", sourceLocation: location)
       stop()
     }
     deadline.set(after: .seconds(30 * patience))
@@ -122,9 +124,9 @@ extension EventLoop {
   /// Handles events on the calling thread until a state fulfils a condition, and returns that state.
   ///
   /// - Parameters:
-  ///   - state: What is looked at after each turn of the loop.
-  ///   - seconds: How long this may last, before it is multiplied by `patience`.
-  ///   - condition: What the state must fulfil.
+  ///   - state: The state, which is read after each turn of the loop.
+  ///   - seconds: The longest time for the wait, before it is multiplied by `patience`. Default: 30 seconds.
+  ///   - condition: The condition that the state has to fulfil.
   /// - Throws: A `TestFailure` with the place and the last state, if the condition is not fulfilled in time.
   @discardableResult
   package func poll<State>(

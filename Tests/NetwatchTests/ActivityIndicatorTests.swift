@@ -5,7 +5,7 @@ import Testing
 @testable import Netwatch
 
 @Suite(.timeLimit(.minutes(2))) struct ActivityIndicatorTests {
-  /// An indicator on a clock that stands still, and what it has told.
+  /// An indicator on a clock that the test moves, and the visibilities that the indicator has told.
   final class Bench: Sendable {
     let clock = ManualClock()
     let indicator: ActivityIndicator
@@ -21,12 +21,13 @@ import Testing
       }
     }
 
-    /// Waits until it has told this, and no more. A value is told after the state has changed, on the thread that changed it.
+    /// Waits until the indicator has told exactly these values. A value is told after the state has changed, on the
+    /// thread that changed it.
     func hasTold(_ values: [Bool], at place: SourceLocation = #_sourceLocation) async throws {
       try await eventually(told.withLock { $0 }, at: place) { $0 == values }
     }
 
-    /// Moves the clock once the indicator waits for it, and waits until it has come to a state.
+    /// Moves the clock once the indicator waits for it, and waits until the indicator has reached `state`.
     func advance(
       by duration: Duration, to state: ActivityState, at place: SourceLocation = #_sourceLocation
     ) async throws {
@@ -41,7 +42,7 @@ import Testing
     var configuration = ActivityConfiguration()
     configuration.activationDelay = delay
     configuration.completionDelay = delay
-    // On the real clock, whose deadlines are the narrower ones.
+    // The indicator runs on the real clock, which accepts a smaller range of deadlines than `ManualClock`.
     let indicator = ActivityIndicator(configuration)
     let request = indicator.begin()
     if delay < .zero {
@@ -51,7 +52,7 @@ import Testing
       try await eventually(indicator.state) { $0 == .inactive }
     } else {
       #expect(indicator.state == .delayingStart)
-      // A delay of another indicator, which begins later, ends.
+      // A shorter delay of another indicator, which begins later, ends in the meantime.
       var short = ActivityConfiguration()
       short.activationDelay = .milliseconds(1)
       let other = ActivityIndicator(short)
@@ -90,7 +91,7 @@ import Testing
     let subscription = bench.listen()
     bench.indicator.begin().end()
     try await bench.advance(by: .seconds(1), to: .inactive)
-    // The next one is the first of which it tells.
+    // The long request is the first one that the indicator shows.
     let long = bench.indicator.begin()
     try await bench.advance(by: .seconds(1), to: .active)
     try await bench.hasTold([true])
@@ -231,10 +232,10 @@ import Testing
     clock.advance(by: .seconds(1))
   }
 
-  /// Ends before begins, double begins and ends, tokens dropped.
+  /// Requests end before they begin, begin or end twice, and are dropped without an end.
   ///
-  /// The threads meet after every 64 steps. A set remembers the last 1,024 ids that ended, so a thread that waits for a
-  /// processor between its end and its begin could otherwise find its end forgotten.
+  /// The threads wait for each other after every 64 steps, because a set remembers only the last 1,024 ids that ended.
+  /// A thread that waits for a processor between an end and its begin could otherwise find the end forgotten.
   @Test(arguments: [ActivityWalkTests.operations])
   func `eight threads, and nothing is left over`(_ operations: Int) async throws {
     var configuration = ActivityConfiguration()

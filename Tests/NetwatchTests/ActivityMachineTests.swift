@@ -6,7 +6,7 @@ import Testing
 @Suite struct ActivityMachineTests {
   typealias Effects = ActivityMachine.Effects
 
-  /// A machine in a state that it came to at 10 s, its delays counted from there.
+  /// Returns a machine that came to `state` at 10 s. Its delays are counted from there.
   private static func machine(_ state: ActivityState, isBusy: Bool) -> ActivityMachine {
     var machine = ActivityMachine()
     func at(_ seconds: Double) -> Duration { .seconds(seconds) }
@@ -44,7 +44,7 @@ import Testing
   static let started: Duration = .seconds(11)
   static let ended: Duration = .seconds(10) + .milliseconds(170)
 
-  /// The table of the indicator, row by row.
+  /// All rows of the indicator's table of states.
   @Test(arguments: [
     Cell(event: .busy, from: .inactive, to: .delayingStart, deadline: .seconds(11.1), effects: .init(setsTimer: true)),
     Cell(event: .busy, from: .delayingStart, isBusy: true, to: .delayingStart, deadline: started),
@@ -67,7 +67,7 @@ import Testing
     Cell(
       event: .timerFired, from: .delayingEnd, at: ended, to: .inactive,
       effects: .init(setsTimer: true, visibility: false)),
-    // Too early: it was set for a deadline that has moved.
+    // The timer fires too early because it was set for a deadline that has moved.
     Cell(event: .timerFired, from: .delayingStart, isBusy: true, to: .delayingStart, deadline: started),
     Cell(event: .timerFired, from: .delayingEnd, to: .delayingEnd, deadline: ended),
 

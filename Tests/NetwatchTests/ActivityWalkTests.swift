@@ -3,14 +3,15 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// Requests and the indicator against a second model, written from the description alone: it keeps what has happened, and
-/// works out from it what should be seen.
+/// Compares requests and the indicator with a second model, which is written from the description alone. The model
+/// keeps what has happened, and works out from it what should be seen.
 @Suite struct ActivityWalkTests {
-  /// `NETWATCH_ACTIVITY_OPERATIONS=1000000` makes the test with threads long.
+  /// The number of operations in a walk. `NETWATCH_ACTIVITY_OPERATIONS=1000000` makes the test with threads long.
+  /// Default: 100,000.
   static let operations =
     ProcessInfo.processInfo.environment["NETWATCH_ACTIVITY_OPERATIONS"].flatMap { Int($0) } ?? 100_000
 
-  /// A list of what runs, a list of early ends, and two points in time.
+  /// The second model: lists of what runs, what has ended, and what has ended before it began, and two points in time.
   struct Model {
     var configuration = ActivityConfiguration()
     var tokens: [Int] = []
@@ -139,7 +140,7 @@ import Testing
         model.enable(isOn, at: now)
         apply(isOn ? .enabled : .disabled)
       default:
-        // Often to the very moment of a deadline.
+        // The clock often moves to exactly the moment of a deadline.
         var next = now + .milliseconds(Int.random(in: 0...400, using: &random))
         if let deadline = machine.deadline, random.oneIn(3) { next = deadline }
         while let deadline = machine.deadline, deadline <= next {

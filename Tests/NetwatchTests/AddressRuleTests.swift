@@ -85,7 +85,7 @@ import Testing
       kernel.tell(.address(2, .ip("2001:db8:1::1"), 64))
     }
     #expect(kernel.published.isEmpty)
-    // The kernel may choose another source each time.
+    // The kernel is asked each time because it may choose another source.
     #expect(kernel.lookUps == Array(repeating: .ipv6, count: 20))
   }
 

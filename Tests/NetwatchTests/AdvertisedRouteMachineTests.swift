@@ -3,7 +3,7 @@ import Testing
 
 @testable import Netwatch
 
-/// Routes that a router advertises, whose end nobody announces.
+/// Routes that a router advertises. The kernel does not announce when such a route ends.
 @Suite struct AdvertisedRouteMachineTests {
   static let lifetime = RouteRequest(.ipv6, .lifetime)
 
@@ -49,14 +49,14 @@ import Testing
 
   @Test func `an end that is less than a tick away is looked for again, and none that is over`() {
     var kernel = Self.kernel(lifetime: 300)
-    // The timer is early by the time that passed between the event and the answer.
+    // The timer fires too early by the time that passed between the event and the answer.
     kernel.answers[Self.lifetime] = Self.route(lifetime: 0)
     kernel.advance(by: .seconds(3) + RouteEnd.slack)
     #expect(kernel.timers[.expiry] == .seconds(3) + RouteEnd.slack * 2)
-    // Whatever is announced meanwhile.
+    // An announcement in the meantime does not move the timer.
     kernel.tell(.routing(.ipv6, isRemoval: false))
     #expect(kernel.timers[.expiry] == .seconds(3) + RouteEnd.slack * 2)
-    // Nor is one looked for that the router has taken back.
+    // If the route has no lifetime at that time either, the router has withdrawn the end, and no timer is set.
     kernel.advance(by: RouteEnd.slack)
     #expect(kernel.timers[.expiry] == nil)
     #expect(kernel.story == ["wifi initial eth0"])
@@ -92,7 +92,7 @@ import Testing
     kernel.answers[Self.lifetime] = Self.route(lifetime: 500)
     kernel.tell(.routing(.ipv6, isRemoval: false))
     #expect(kernel.timers[.expiry] == .seconds(5) + RouteEnd.slack)
-    // Its router is the only one, so nothing depends on it.
+    // The router is the only one, so nothing depends on whether it is alive.
     #expect(kernel.watch.routers.isEmpty)
   }
 
@@ -101,7 +101,7 @@ import Testing
     kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0))
     kernel.forget()
     kernel.answers[Self.lifetime] = Self.route(lifetime: 100)
-    // The same address with other lifetimes.
+    // The kernel announces the same address with other lifetimes.
     kernel.tell(.address(2, .ip("2001:db8:1::1"), 64, flags: 0))
     #expect(kernel.lookUps == [Self.lifetime])
     #expect(kernel.timers[.expiry] == .seconds(1) + RouteEnd.slack)
@@ -119,7 +119,7 @@ import Testing
     kernel.start()
     #expect(kernel.story == ["wifi initial eth0", "wifi address_changed eth0"])
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::2"))
-    // A kernel that takes turns is not asked for ever.
+    // The kernel is not asked without end if it changes between two routers.
     kernel.onWatch = { kernel in
       let isFirst = kernel.watch.routers.first?.address == .ip("fe80::1")
       kernel.answers[.ipv6] = Self.route(isFirst ? "fe80::2" : "fe80::1")
@@ -159,7 +159,7 @@ import Testing
     kernel.answers[.ipv6] = Self.route("fe80::2")
     kernel.tell(.neighbour(first, isDead: true))
     #expect(kernel.watch.routers == [second])
-    // Another change, while the kernel looks for the first one.
+    // Another change comes while the kernel examines whether the first router is alive.
     kernel.answers[.ipv6] = Self.route("fe80::1")
     kernel.tell(.address(2, .ip("2001:db8:1::7"), 64))
     #expect(kernel.published.last?.ipv6?.gateway == .ip("fe80::1"))
@@ -191,7 +191,7 @@ import Testing
     #expect(kernel.lookUps == [.ipv6])
     #expect(kernel.watch.routers == [second])
     #expect(kernel.watch.otherRouters.isEmpty)
-    // Both dead: the kernel takes turns, we do not.
+    // If both routers are dead, the kernel changes between them. The machine does not follow.
     kernel.answers[.ipv6] = Self.route()
     kernel.tell(.neighbour(second, isDead: true))
     kernel.answers[.ipv6] = Self.route("fe80::2")

@@ -84,14 +84,14 @@ struct Failure: Error, Equatable {}
   }
 }
 
-/// Threads that a test waits for.
+/// Threads whose end a test can wait for.
 enum Threads {
   private final class Body: Sendable {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
   }
 
-  /// Starts one; the result waits for its end.
+  /// Starts a thread. The function that is returned waits for the end of the thread.
   static func start(_ body: @escaping @Sendable () -> Void) -> () -> Void {
     var thread = pthread_t()
     let argument = unsafe Unmanaged.passRetained(Body(body)).toOpaque()

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Netwatch
 
-/// Which connections count, and when a person sees it.
+/// Which connections count as requests, and when the indicator shows them.
 @Suite struct ConnectionActivityTests {
   typealias Effects = ConnectionActivity.Effects
 
-  /// One connection, watched from the beginning.
+  /// Returns a script with these connections, which are watched from the beginning.
   private static func script(
     _ rules: ConnectionRules = .init(), _ connections: ScriptedConnection...
   ) -> ConnectionScript {
@@ -20,7 +20,7 @@ import Testing
 
   // MARK: Requests
 
-  /// Whenever it begins between two scans.
+  /// The request begins at any time between two scans.
   @Test(arguments: Array(stride(from: 0, to: 520, by: 13)))
   func `a request of five seconds shows after one, and hides soon after its end`(offset: Int) {
     for (isKept, isOld) in [(false, false), (true, false), (true, true)] {
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func `answers within a tick of the kernel's clock are answers, questions are questions`() {
-    // The answer comes in the tick of the question.
+    // Each answer comes in the same tick of the kernel's clock as its question.
     var quick = ScriptedConnection(1, at: .seconds(1))
     quick.add(.sends(300), at: .seconds(2))
     quick.add(.receives(300), at: .seconds(2) + .milliseconds(1))
@@ -91,7 +91,7 @@ import Testing
     var script = Self.script(.init(), quick)
     script.run(until: .seconds(40))
     #expect(script.shown.isEmpty)
-    // The next question goes out in the tick of an answer, as after a TLS handshake.
+    // The next question is sent in the same tick as an answer, as after a TLS handshake.
     var slow = ScriptedConnection(1, at: .seconds(1))
     slow.add(.sends(300), at: .seconds(1))
     slow.add(.receives(3_000), at: .seconds(1) + .milliseconds(20))
@@ -177,7 +177,7 @@ import Testing
     script.run(until: .seconds(200))
     #expect(script.counts == [1, 0])
     #expect(script.hidden.allSatisfy { .seconds(31)...Self.seconds(31.7) ~= $0 } && script.hidden.count == 1)
-    // One that has waited for longer before anybody watched does not count at all.
+    // A long poll that has already waited longer than that when watching begins does not count at all.
     script = ConnectionScript()
     script.connections = [connection]
     script.run(until: .seconds(100))
@@ -190,7 +190,7 @@ import Testing
     var connection = ScriptedConnection(1, at: .seconds(1))
     connection.roundTrip = .seconds(1_000)
     connection.add(.sends(5_000), at: .seconds(2))
-    // It is sent again and again: the age of the last sending says nothing.
+    // The data is sent again and again, so the age of the last sending says nothing.
     for second in stride(from: 3, to: 200, by: 5) { connection.add(.sends(0), at: .seconds(second)) }
     var script = Self.script(.init(), connection)
     script.run(until: .seconds(200))
@@ -224,7 +224,7 @@ import Testing
         connection.add(isAccepted ? .receives(36) : .sends(36), at: key)
         connection.add(isAccepted ? .sends(36) : .receives(36), at: key + .milliseconds(echo))
       }
-      // What is short elsewhere makes the indicator decide, and so brings scans that come soon after others.
+      // Short requests on another connection make the indicator decide, which brings scans shortly after others.
       var other = ScriptedConnection(2, at: .seconds(4))
       for number in 1...4 {
         other.request(at: .milliseconds(4_137 * number), answeredAfter: .milliseconds(300))
@@ -341,7 +341,7 @@ import Testing
     #expect(machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(402)) == Effects())
     machine.see(facts, at: 0)
     #expect(machine.handle(.watched, at: .milliseconds(403)) == Effects(scan: 3))
-    // The end of a scan that nobody waits for any more.
+    // The end of a scan that nobody waits for any more changes nothing.
     #expect(machine.handle(.scanEnded(2, isWhole: true), at: .milliseconds(404)) == Effects())
   }
 
@@ -354,7 +354,7 @@ import Testing
     machine.see(ConnectionFacts(cookie: 2, stage: .open), at: 0)
     _ = machine.handle(.scanEnded(1, isWhole: true), at: .zero)
     #expect(machine.count == 1)
-    // It was only there.
+    // This connection was open but not in flight, so its end changes nothing.
     #expect(machine.end(.init(cookie: 2, stage: .ending), mayBeNew: true, at: .milliseconds(1)) == nil)
     let change = machine.end(facts, mayBeNew: false, at: .milliseconds(5))
     #expect(change == .init(count: 0, date: .milliseconds(5)) && machine.count == 0)
@@ -369,7 +369,7 @@ import Testing
     _ = machine.handle(.watched, at: .zero)
     _ = machine.handle(.scanEnded(1, isWhole: true), at: .zero)
     var facts = ConnectionFacts(cookie: 1, stage: .ending)
-    // Nothing was said on it.
+    // A connection on which nothing was sent is no request.
     #expect(machine.end(facts, mayBeNew: true, at: .milliseconds(100)) == nil)
     facts.bytesSent = 100
     facts.sentAge = 50_000_000

@@ -1,11 +1,11 @@
 import Netwatch
 
-/// What happens on a TCP connection, and what the kernel would say of it at any moment.
+/// A TCP connection in a test: what happens on it, and what the kernel would say about it at any moment.
 struct ScriptedConnection {
   enum Act {
     case sends(UInt64)
     case receives(UInt64)
-    /// An acknowledgement without data.
+    /// The peer acknowledges without sending data.
     case hears
     case connects
     case closes
@@ -31,14 +31,14 @@ struct ScriptedConnection {
     acts.sort { $0.at < $1.at }
   }
 
-  /// A request of 100 bytes, and an answer of 500.
+  /// Adds a request of 100 bytes and an answer of 500 bytes.
   mutating func request(at moment: Duration, answeredAfter time: Duration) {
     add(.sends(100), at: moment)
     add(.hears, at: moment + .milliseconds(40))
     add(.receives(500), at: moment + time)
   }
 
-  /// Nil before it is made and after it is closed.
+  /// Returns what the kernel would say about the connection. Nil before the connection is made and after it is closed.
   func facts(at now: Duration) -> ConnectionFacts? {
     guard begin <= now else { return nil }
     var stage = ConnectionFacts.Stage.connecting
@@ -75,7 +75,7 @@ struct ScriptedConnection {
     return facts
   }
 
-  /// The kernel's clock ticks every four milliseconds.
+  /// Returns the age of `moment` in nanoseconds. The kernel's clock ticks every four milliseconds.
   private static func age(of moment: Duration, at now: Duration) -> Int64 {
     let tick = 4_000_000.0
     return Int64((now / .nanoseconds(1) / tick).rounded(.down) - (moment / .nanoseconds(1) / tick).rounded(.down))
@@ -83,18 +83,18 @@ struct ScriptedConnection {
   }
 }
 
-/// Scans, indicator and connections on a clock of the test's own.
+/// Scans, an indicator and connections on a clock that the test moves.
 struct ConnectionScript {
   var connections: [ScriptedConnection] = []
   var machine: ConnectionActivity
   private(set) var indicator = ActivityMachine()
   private(set) var now: Duration = .zero
   private(set) var scans: [Duration] = []
-  /// When the indicator was shown and hidden.
+  /// The times at which the indicator was shown; `hidden` has those at which it was hidden.
   private(set) var shown: [Duration] = []
   private(set) var hidden: [Duration] = []
   private(set) var counts: [Int] = []
-  /// Connections whose program does not count.
+  /// The cookies of connections whose program does not count.
   var ignored: Set<UInt64> = []
 
   init(_ rules: ConnectionRules = .init()) { machine = ConnectionActivity(rules) }

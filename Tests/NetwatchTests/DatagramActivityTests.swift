@@ -4,7 +4,7 @@ import Testing
 
 /// When datagrams count as a request.
 @Suite struct DatagramActivityTests {
-  /// Samples each 250 ms, of counters that go on by what is said.
+  /// Samples of counters, one each 250 ms. The counters grow by the numbers that a test gives.
   private struct Script {
     var activity = DatagramActivity()
     var counters = DatagramActivity.Counters()
@@ -50,7 +50,8 @@ import Testing
   @Test func `what is small, rare or has no socket does not count`() {
     var script = Script()
     script.sample(0)
-    // Names and announcements; pings of a connection that is kept; a server, whose sockets are not connected.
+    // The samples are small datagrams, as of name lookups and announcements; few datagrams, as pings on a connection
+    // that is kept open; and datagrams of a server, whose sockets are not connected.
     for _ in 0..<2_400 {
       script.sample(40, of: 190)
       script.sample(3)
@@ -63,7 +64,8 @@ import Testing
     var script = Script()
     script.counters.tunnels = [7]
     script.sample(0)
-    // Its own, with some that keep it open, and cut or gathered packets.
+    // These are the tunnel's own datagrams. The numbers of packets differ because some datagrams only keep the tunnel
+    // open, and because packets are split or gathered.
     for packets: UInt64 in [100, 97, 80, 120, 100] { script.sample(100, tunnel: packets) }
     #expect(script.changes.isEmpty)
     for _ in 0..<4 { script.sample(200, tunnel: 100) }
@@ -92,7 +94,7 @@ import Testing
     #expect(undecided == nil && began == .init(count: 1, date: .seconds(1)))
     let changes = [activity.forget(at: .seconds(3)), activity.forget(at: .seconds(3))]
     #expect(changes == [.init(count: 0, date: .seconds(3)), nil])
-    // The first sample after that is a base.
+    // The first sample after `forget` is only the base of the next one.
     counters.sent.datagrams = 500
     let third = activity.measure(counters, at: .seconds(4))
     #expect(!third)

@@ -19,10 +19,10 @@ import Testing
       #expect(!Glob(name: name).matches(name + [0]))
     }
     #expect(!Glob(name: "Train*".utf8).matches("Train 1".utf8))
-    // A zero within a name ends nothing.
+    // A zero byte within a name does not end the name.
     #expect(!Glob(pattern: "Train".utf8).matches(Array("Train".utf8) + [0, 0x78]))
     #expect(Glob(pattern: "Train?x".utf8).matches(Array("Train".utf8) + [0, 0x78]))
-    // Half a character, and a byte that is in no character.
+    // Half of a character counts as one character, and so does a byte that no character contains.
     #expect(Glob(pattern: "a??".utf8).matches([0x61, 0xc3, 0xff]))
     #expect(!Glob(pattern: "a?".utf8).matches([0x61, 0xc3, 0xff]))
   }
@@ -35,7 +35,7 @@ import Testing
       let pattern = (0..<Int.random(in: 0...7, using: &random)).map { _ in inPatterns.randomElement(using: &random) ?? 0
       }
       let name = (0..<Int.random(in: 0...5, using: &random)).map { _ in inNames.randomElement(using: &random) ?? 0 }
-      // POSIX leaves open what a backslash at the end means.
+      // POSIX does not define what a backslash at the end of a pattern means.
       if pattern.last == UInt8(ascii: "\\") { continue }
       let text = (String(decoding: pattern, as: UTF8.self), String(decoding: name, as: UTF8.self))
       let isMatch = unsafe fnmatch(text.0, text.1, 0) == 0
@@ -45,7 +45,7 @@ import Testing
     #expect(matches > 1_000)
   }
 
-  /// A stranger chooses the name, and root writes the pattern.
+  /// Root writes the pattern, but a stranger chooses the name, so no name may make the match slow.
   @Test func `a hard pattern is soon decided`() {
     let pattern = String(repeating: "*a", count: 16) + "b"
     #expect(!Glob(pattern: pattern.utf8).matches(String(repeating: "a", count: 32).utf8))

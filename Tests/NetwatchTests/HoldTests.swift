@@ -123,7 +123,7 @@ import Testing
     kernel.tell(.link(2, "eth0", .noCarrier))
     kernel.advance(by: .milliseconds(4_990))
     kernel.forget()
-    // The listing says that the cable is back, but is not whole until after the hold.
+    // The listing says that the carrier is back, but it is complete only after the hold.
     kernel.interruptions = 9
     kernel.handle(.overrun)
     kernel.handle(.drained)

@@ -14,7 +14,8 @@ import Testing
     return configuration
   }
 
-  /// eth0 and eth1 with an address each; each of the host's first three addresses has the route that is given.
+  /// Returns a kernel with eth0 and eth1. The host's first IPv4 address has the route `first`, its second one `second`,
+  /// and its IPv6 address `ipv6`.
   static func kernel(
     hold: Duration = .zero, _ first: RouteAnswer = viaFirst, _ second: RouteAnswer = .noRoute,
     ipv6: RouteAnswer = .noRoute
@@ -34,7 +35,7 @@ import Testing
   static let viaSecond = RouteAnswer.via(3, .ip("10.1.0.254"), from: .ip("10.1.0.1"))
   static let viaSecond6 = RouteAnswer.via(3, .ip("fe80::1"), from: .ip("2001:db8:1::1"))
 
-  /// Known and reachable, a hundred seconds ago.
+  /// Returns a kernel in which the host has been known and reachable for a hundred seconds.
   static func reachable(
     hold: Duration = .zero, _ addresses: [IPAddress] = [office], _ first: RouteAnswer = viaFirst,
     _ second: RouteAnswer = .noRoute
@@ -69,7 +70,7 @@ import Testing
     #expect(kernel.changes == [.initial])
     #expect(
       Set(kernel.lookUps) == Set([.ipv4, .beneath(.ipv4, .rules)] + [2, 3].map { RouteRequest(.ipv4, .link($0)) }))
-    // Nothing is left to wake up for.
+    // No timer is left to wake up for.
     #expect(kernel.timers.isEmpty)
     kernel.advance(by: .seconds(60))
     #expect(kernel.published.count == 1)
@@ -91,7 +92,7 @@ import Testing
     kernel.advance(by: .seconds(2))
     #expect(kernel.story == ["unknown unresolved -"])
     #expect(kernel.changes == [.initial])
-    // A result that changes nothing is not published; another one is.
+    // A result that changes nothing is not published. Another result is.
     kernel.handle(.unresolved)
     #expect(kernel.published.count == 1)
     kernel.handle(.resolved([]))
@@ -115,7 +116,7 @@ import Testing
     #expect(kernel.changes.filter { $0 != .interfaces } == [.initial])
     kernel.handle(.resolved([Self.office]))
     #expect(kernel.story.last == "wifi route_up eth0")
-    // What was known once is judged as long as nobody knows better.
+    // Addresses that were found once stay in use while no server answers.
     kernel.handle(.unresolved)
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(kernel.story.last == "not-reachable no_carrier -")
@@ -149,11 +150,11 @@ import Testing
   @Test func `the name is asked for again when the network changes while it is not known`() throws {
     var kernel = try Self.kernel()
     kernel.start()
-    // It has just been asked for, and nothing has changed since.
+    // The name has just been asked for, and nothing has changed since.
     #expect(kernel.resolves == 0)
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.resolves == 1)
-    // Once for each change.
+    // The name is asked for once for each change.
     kernel.handle(.drained)
     #expect(kernel.resolves == 1)
     kernel.handle(.resolved([]))
@@ -181,7 +182,7 @@ import Testing
     kernel.handle(.resolved([Self.branch, Self.office6]))
     #expect(kernel.watches.count == 1)
     #expect(kernel.watch.addresses == [Self.branch, Self.office6])
-    // Before the questions are asked, which would otherwise be about the old ones.
+    // The watch comes before the questions, which would otherwise be about the old addresses.
     #expect(kernel.watches.first ?? .max < kernel.position(of: .ipv4) ?? 0)
   }
 
@@ -234,7 +235,8 @@ import Testing
     kernel.handle(.resolved([Self.office, Self.branch]))
     #expect(kernel.story == ["wifi initial eth0"])
     #expect(kernel.published.first?.vpn?.interfaceName == "tun0")
-    // Once in each round; the second one is because its router is watched only since the first answers.
+    // The question is asked once in each round. There is a second round because the router is watched only since the
+    // first answers.
     #expect(kernel.lookUps.count { $0 == beneath } == 2)
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(kernel.story.last == "not-reachable no_carrier -")

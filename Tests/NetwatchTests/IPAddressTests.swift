@@ -30,7 +30,7 @@ import Testing
     var random = SplitMix(seed: 5)
     for round in 0..<20_000 {
       var bits = UInt128(random.next()) << 64 | UInt128(random.next())
-      // Zero groups are rare by chance.
+      // Groups of zeros are rare in random numbers, so about half of the groups are set to zero.
       for group in 0..<8 where random.oneIn(2) { bits &= ~(UInt128(0xffff) << UInt128(16 * group)) }
       let v6 = IPAddress.v6(bits)
       #expect(IPAddress(v6.description) == v6)

@@ -11,7 +11,7 @@ import Testing
 
   static func link(_ index: Int32) -> RouteRequest { RouteRequest(.ipv4, .link(index)) }
 
-  /// The kernel prefers eth0; wlan0 and wwan0 have routes of their own.
+  /// Returns a kernel that prefers eth0. wlan0, wwan0 and eth1 have routes of their own.
   static func kernel(_ names: Set<String>, start: Bool = true) -> ScriptedKernel {
     var kernel = ScriptedKernel(configuration(names))
     kernel.facts = [
@@ -32,7 +32,8 @@ import Testing
     #expect(kernel.story == ["wifi initial eth0"])
     let published = kernel.outputs.firstIndex { if case .publish = $0 { true } else { false } } ?? 0
     let others = kernel.lookUps.filter { if case .link = $0.scope { true } else { false } }
-    // Afterwards they are, for the routers that the kernel could change to.
+    // Other links are asked about only after the path is published, to find the routers that the kernel could change
+    // to.
     #expect(others.allSatisfy { kernel.position(of: $0) ?? 0 > published })
     #expect(Set(kernel.lookUps).subtracting(others) == [.ipv4, .beneath(.ipv4, .rules), .ipv6, .ipv6Last])
   }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Netwatch
 
-/// Many links, and what stands on them, in any order of telling.
+/// Many links and the links that they stand on, in any order of messages.
 @Suite struct InterfaceTableTests {
   static func link(_ index: Int32) -> Interface {
     Interface(index: index, kernelName: InterfaceName("l\(index)"), medium: .other, operationalState: .up)
@@ -15,7 +15,7 @@ import Testing
     var known: Set<Int32> = []
     for _ in 0..<20_000 {
       let index = Int32.random(in: 1...400, using: &random)
-      // As a statement, because a macro would take most of this test's time.
+      // An `if` statement replaces `#expect`, because the macro would take most of this test's time.
       if let position = table.position(of: index) {
         if known.remove(index) == nil { Issue.record("\(index) is in the table alone") }
         table.remove(at: position)
@@ -42,12 +42,12 @@ import Testing
     #expect(table.map(\.index) == Array(2...100))
   }
 
-  /// Where every link stands on links with lower numbers alone.
+  /// Returns a random link that stands only on links with lower numbers.
   static func fact(_ index: Int32, _ random: inout SplitMix) -> NetworkEvent {
     let kinds = [nil, nil, "veth", "tun", "wwan", "vlan", "vlan", "bridge", "bridge", "bond", "team"]
     let kind = kinds.randomElement(using: &random) ?? nil
     func lower() -> Int32? { random.oneIn(3) || index == 2 ? nil : .random(in: 2..<index, using: &random) }
-    // The ports have lower numbers than their bridge.
+    // The ports of a bridge have lower numbers than the bridge.
     let master = random.oneIn(2) || index == 13 ? nil : Int32.random(in: (index + 1)...13, using: &random)
     let below = kind == "vlan" || kind == "veth" ? lower() : nil
     return .link(
@@ -68,7 +68,7 @@ import Testing
           facts[index] = nil
           _ = snapshot.apply(.linkRemoved(index: index))
         } else {
-          // A link keeps its kind.
+          // A link that is announced again keeps its kind.
           var fact = Self.fact(index, &random)
           if case .link(let old) = facts[index], case .link(var new) = fact {
             new.kind = old.kind
@@ -108,7 +108,7 @@ import Testing
     }
     kernel.forget()
     kernel.tell(.link(1000, "p", .noCarrier, master: 100))
-    // Its bridge is read, and the routes are asked for: nothing is asked of any other link.
+    // The port's bridge is read, and the routes are asked for. Nothing is asked about any other link.
     #expect(kernel.readLinks == [100])
     #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv6Last])
   }

@@ -3,7 +3,7 @@ import Testing
 @testable import Netwatch
 
 @Suite struct LineBufferTests {
-  /// Each power of ten, its neighbours, and the largest number.
+  /// The numbers up to 1,100, each power of ten with its neighbours, and the largest numbers.
   static let numbers: [UInt64] =
     Array(0...1_100) + [.max, .max - 1]
     + (3...19).flatMap { exponent in

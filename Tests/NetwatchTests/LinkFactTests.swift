@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 @Suite struct LinkFactTests {
-  /// As the wireless extensions send it: flags, a name, nothing else.
+  /// Returns a link as the wireless extensions announce it: with flags, perhaps with a name, and with nothing else.
   static func partial(_ index: Int32, name: String? = nil, flags: UInt32 = LinkState.up.flags) -> NetworkEvent {
     var fact = LinkUpdate(index: index, flags: flags, hardwareType: 1)
     fact.name = name.map { InterfaceName($0) }
@@ -52,7 +52,7 @@ import Testing
   @Test func `a message that changes nothing of interest asks nothing`() {
     var kernel = ScriptedKernel.onlineTwice()
     kernel.forget()
-    // As a new MTU or a counter makes it: the same link again.
+    // A new MTU or a counter makes the kernel announce the same link again.
     kernel.tell(.link(2, "eth0"))
     var promiscuous = LinkUpdate(2, "eth0")
     promiscuous.flags |= 0x100
@@ -102,7 +102,8 @@ import Testing
 
   static func reads(_ kernel: ScriptedKernel) -> Set<Int32> { Set(kernel.readLinks) }
 
-  /// eth0 (2) is a port of br0 (3), on which br0.5 (4) and a macvlan (5) on it stand; 6 has nothing to do with them.
+  /// Returns a kernel in which eth0 (2) is a port of br0 (3). br0.5 (4) stands on br0, and a macvlan (5) stands on
+  /// br0.5. eth1 (6) has nothing to do with them.
   static func stack() -> ScriptedKernel {
     var kernel = ScriptedKernel()
     kernel.facts = [

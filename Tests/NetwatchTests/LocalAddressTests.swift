@@ -30,7 +30,7 @@ import Testing
     var verdict = NetworkPath.Verdict(status: .wifi)
     (verdict.interfaceIndex, verdict.interfaceName) = (2, "eth0")
     verdict.ipv4 = .init(address: .ip("10.0.0.1"), gateway: nil, interfaceIndex: 2)
-    // Over another link.
+    // The IPv6 source address is that of another link.
     verdict.ipv6 = .init(address: .ip("2001:db8:1::1"), gateway: nil, interfaceIndex: 3)
     let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
     #expect(path.localAddresses == [.ip("10.0.0.1"), .ip("2001:db8:1::1")])

@@ -33,7 +33,7 @@ import Testing
     Kind(name: "lan1", device: DeviceTraits(type: "dsa"), medium: .wired),
     Kind(name: "eth9", device: DeviceTraits(type: "unheard-of"), medium: .other),
     Kind(name: "ib0", hardwareType: 32, medium: .wired),
-    // The kinds that newer kernels give to the same hardware.
+    // Newer kernels give these kinds to the same hardware.
     Kind(name: "lan1", kind: "dsa", medium: .wired), Kind(name: "ib0", kind: "ipoib", hardwareType: 32, medium: .wired),
     Kind(name: "bond0", kind: "bond", hardwareType: 32, medium: .other),
     Kind(name: "veth0", kind: "veth", medium: .virtual), Kind(name: "dummy0", kind: "dummy", medium: .other),
@@ -74,10 +74,11 @@ import Testing
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.story.last == "wifi medium_changed dsl0")
     #expect(kernel.published.last?.isExpensive == false)
-    // By the name that it has now.
+    // The name that the link has now decides.
     kernel.tell(.link(3, "ppp1", .unknown, kind: "ppp", hardwareType: 512))
     #expect(kernel.story.last == "wwan medium_changed ppp1")
-    // What else it may look like: even a tunnel is one then, and nothing is looked for beneath.
+    // The name decides whatever else the link may be: even a tunnel is a modem then, and nothing is looked for beneath
+    // it.
     kernel.answers[.ipv4] = .via(4, nil, from: .ip("10.2.0.1"))
     kernel.tell(.link(4, "pppx", .unknown, kind: "wireguard", hardwareType: 65534))
     #expect(kernel.story.last == "wwan interface_changed pppx")
@@ -105,7 +106,7 @@ import Testing
       kernel.tell(.routing(.ipv4, isRemoval: false))
     }
     kernel.start()
-    // Usually a phone's.
+    // usb0 is a tether, which usually costs money.
     use(2, "10.0.0.1")
     #expect(kernel.published.last?.isExpensive == false)
     use(3, "10.1.0.1")
@@ -115,11 +116,11 @@ import Testing
       kernel.tell(.wireless(index: 3, WirelessLink(mode: .station, ssid: SSID(Array(ssid.utf8)))))
       #expect(kernel.published.last?.isExpensive == isExpensive)
     }
-    // Of a bridge, though its port costs nothing.
+    // The bridge costs money, although its port does not.
     use(4, "10.2.0.1")
     #expect(kernel.published.last?.interfaceName == "br0")
     #expect(kernel.published.last?.isExpensive == true)
-    // What the user says nothing about.
+    // phone0 is a tether about which the user says nothing.
     use(6, "10.3.0.1")
     #expect(kernel.published.last?.interfaceName == "phone0")
     #expect(kernel.published.last?.isExpensive == true)
@@ -147,7 +148,7 @@ import Testing
       #expect(kernel.published.last?.expense == expense)
     }
     #expect(kernel.story == Array(repeating: "wifi network_changed wlan0", count: 6))
-    // What is known already is no news, and the word of the user counts more.
+    // A mark that is already known is no news, and the user's setting counts more than a mark.
     kernel.tell(.lease(index: 2, isMetered: false))
     kernel.tell(link(.networkCost, "Mine"))
     #expect(kernel.published.count == 7)

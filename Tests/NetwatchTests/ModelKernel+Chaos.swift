@@ -8,7 +8,7 @@ extension ModelKernel {
     6: ("eth0.5", "vlan", 2), tunnel: ("wg0", "wireguard", nil),
   ]
 
-  /// Something happens. Returns what the kernel tells of it.
+  /// Makes a random change, and returns the messages that the kernel sends about it.
   mutating func change(_ random: inout SplitMix) -> [NetworkEvent] {
     let index = Int32.random(in: 2...Self.tunnel, using: &random)
     if random.oneIn(24) { return setUpTunnel() }
@@ -38,7 +38,7 @@ extension ModelKernel {
     body(&link)
     if let master = link.master, links[master] == nil { link.master = nil }
     links[index] = link
-    // A link on top of this one is not told of: whoever wants to know has to read it.
+    // The kernel sends no message about a link on top of this one. A program that needs its state has to read it.
     return [fact(index)].compactMap { $0 }
   }
 
@@ -61,7 +61,7 @@ extension ModelKernel {
     return events
   }
 
-  /// Of IPv4 routes nothing is told.
+  /// Removes routes. The kernel sends no message about removed IPv4 routes.
   private mutating func removeRoutes(where isDead: ([Int32]) -> Bool) -> [NetworkEvent] {
     let dead = routes.filter { isDead($0.hops) }
     routes.removeAll { isDead($0.hops) }
@@ -76,7 +76,7 @@ extension ModelKernel {
     defer { links[link.index] = link }
     guard let known = link.addresses.firstIndex(where: { $0.ip == ip }) else {
       let address = Address(ip: ip, isTentative: ip.family == .ipv6 && random.oneIn(2))
-      // The newest IPv6 address comes first, and link-local ones last.
+      // The kernel lists the newest IPv6 address first, and link-local addresses last.
       let isFirst = ip.family == .ipv6 && isGlobal(ip)
       let place = isFirst ? link.addresses.firstIndex { $0.ip.family == .ipv6 } : nil
       link.addresses.insert(address, at: place ?? link.addresses.endIndex)
@@ -94,7 +94,7 @@ extension ModelKernel {
     return [.noAddress(link.index, ip)]
   }
 
-  /// As wg-quick does it: the link, its address, the route in a table of its own, and the rule.
+  /// Sets up the tunnel as wg-quick does: the link, its address, the route in a table of its own, and the rule.
   private mutating func setUpTunnel() -> [NetworkEvent] {
     var events = links[Self.tunnel] == nil ? create(Self.tunnel) : []
     let address = Address(ip: .ip("10.7.0.1"))

@@ -1,11 +1,12 @@
 import Netwatch
 import NetwatchTestSupport
 
-/// A kernel with a few links, and the truth about it, worked out by brute force.
+/// A model of a kernel with a few links, and the truth about its paths, which is worked out by brute force.
 ///
-/// It behaves as Linux does where that matters: IPv4 routes vanish without a word, IPv6 routes and addresses with one;
-/// removals may be told before they are done; routes over dead links stay; links that stand on others are told of late.
-/// The way of a tunnel's own packets is another one than that of the rest, by a rule as wg-quick writes it.
+/// The model behaves as Linux does in what matters here. IPv4 routes vanish without a message; IPv6 routes and
+/// addresses vanish with one. A removal may be announced before it is done. Routes over dead links stay. A change of a
+/// link that stands on another one is announced late. A rule of wg-quick gives the tunnel's own packets another way
+/// than all other packets.
 struct ModelKernel {
   struct Address: Equatable {
     var ip: IPAddress
@@ -32,18 +33,18 @@ struct ModelKernel {
   struct Route: Equatable {
     let family: AddressFamily
     let metric: UInt32
-    /// Empty: it refuses.
+    /// The links of the next hops. An empty list means that the route refuses packets.
     var hops: [Int32]
     var table = RoutingRule.mainTable
   }
 
-  /// The number of the tunnel, and of its mark and table.
+  /// The number of the tunnel's link. The number of the tunnel's mark and of its table is `mark`.
   static let tunnel: Int32 = 7
   static let mark: UInt32 = 51820
 
   var links: [Int32: Link] = [:]
   var routes: [Route] = []
-  /// The rule that leads IPv4 into the tunnel's table, but for its mark.
+  /// Whether the rule exists that leads IPv4 into the tunnel's table, except packets with the tunnel's mark.
   var hasTunnelRule = false
 
   // MARK: Truth
@@ -53,7 +54,7 @@ struct ModelKernel {
   struct Truth: Equatable, CustomStringConvertible {
     var ipv4: Way?
     var ipv6: Way?
-    /// Beneath the tunnel, if there is one.
+    /// The link beneath the tunnel, or the link of the path if there is no tunnel.
     var carrier: Int32?
     var tunnel: Int32? { (ipv4 ?? ipv6).flatMap { $0.link == ModelKernel.tunnel ? $0.link : nil } }
     static func == (one: Truth, other: Truth) -> Bool {
@@ -77,8 +78,10 @@ struct ModelKernel {
     return truth
   }
 
-  /// What the tunnel's packets leave by: with its mark, or where no rule makes an exception for it, by the best route, or if
-  /// there is none beside the tunnel's, over the only link that could carry it. The tunnel itself if nothing tells.
+  /// Returns the link by which the tunnel's own packets leave. If a rule leads into the tunnel's table, this is the way
+  /// of packets with the tunnel's mark. Otherwise, it is the best route over another link, or if there is no such
+  /// route, the only link that could carry the tunnel. Returns the tunnel if several links could carry it, and nil if
+  /// none can.
   private func carrier(ofTunnelIn table: UInt32) -> Int32? {
     guard table == RoutingRule.mainTable else {
       for family in AddressFamily.allCases {
@@ -98,7 +101,7 @@ struct ModelKernel {
       }
       for way in ways.sorted(by: <) {
         hasRoute = true
-        // The kernel goes on to no other route because a link is dead.
+        // The kernel does not go on to another route because a link is dead.
         guard carries(way.index) else { break }
         if own(family, on: way.index) != nil { return way.index }
       }
@@ -139,12 +142,12 @@ struct ModelKernel {
     return nil
   }
 
-  /// The link's own address, or that of another link.
+  /// Returns the link's own address, or that of another link if the link has none.
   private func borrowed(_ family: AddressFamily, on index: Int32) -> IPAddress? {
     own(family, on: index) ?? links.keys.sorted().lazy.compactMap { own(family, on: $0) }.first
   }
 
-  /// What the link can do for its bearer, whatever it says of itself.
+  /// Returns whether the link can carry packets, whatever the kernel says about its state.
   func carries(_ index: Int32) -> Bool {
     guard let link = links[index], link.isOn, index != 1 else { return false }
     if link.kind == "bridge" { return links.values.contains { $0.master == index && carries($0.index) } }
@@ -246,7 +249,7 @@ struct ModelKernel {
         let request = RouteRequest.beneath(family, scope)
         result[request] = answer(request)
       }
-      // Over a link, a tunnel's packets go as all others do.
+      // If a question names a link, a tunnel's own packets take the same way as all others.
       for scope in links.keys.map(RouteRequest.Scope.link) {
         let answer = answer(RouteRequest(family, scope))
         result[RouteRequest(family, scope)] = answer

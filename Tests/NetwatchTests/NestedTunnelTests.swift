@@ -2,11 +2,12 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// Tunnels in tunnels.
+/// Tunnels that run through other tunnels.
 @Suite struct NestedTunnelTests {
   typealias Kernel = ScriptedKernel
 
-  /// Tunnels from link 10 on, each of which leads to its other end through the next one; the last one's is over eth0.
+  /// Returns a kernel with tunnels from link 10 on. Each tunnel leads to its other end through the next one, and the
+  /// last tunnel over eth0.
   static func chain(_ count: Int32) -> Kernel {
     var kernel = Kernel.openVPN()
     kernel.facts = Kernel.uplinks
@@ -104,7 +105,7 @@ import Testing
     #expect(kernel.story == ["not-reachable vpn_without_underlay -"])
   }
 
-  /// Twelve tunnels with a table and a mark each, whose marks lead in every direction but out.
+  /// Each of the twelve tunnels has a table and a mark. The marks lead into tunnels, but never out.
   @Test func `tunnels that all lead to one another are each examined once`() {
     var kernel = Kernel(.init())
     kernel.facts = Kernel.uplinks
@@ -124,7 +125,7 @@ import Testing
     let findings = PathExplanation(of: .internet, machine.evaluator, machine.answers, machine.destinations, [:])
     var searches: [Int32: Int] = [:]
     for case .tunnel(let index, _, .marks) in findings.steps { searches[index, default: 0] += 1 }
-    // Eight of them, because tunnels are followed no deeper.
+    // Eight tunnels are examined, because tunnels are followed no deeper than that.
     #expect(searches.count == 8 && searches.values.allSatisfy { $0 == 1 }, "\(searches)")
   }
 }

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// What an ID of a network is made of.
+/// The ID of a network, and the facts that it depends on.
 @Suite struct NetworkIdentityTests {
   private let key = Array("key".utf8)
 

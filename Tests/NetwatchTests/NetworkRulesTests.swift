@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// Files of rules: what their lines say, and how later ones count.
+/// Files of rules: what their lines mean, and how later lines count.
 @Suite struct NetworkRulesTests {
   private static func read(_ files: String...) -> (rules: NetworkRules, faults: [String]) {
     var rules = NetworkRules()
@@ -85,12 +85,12 @@ import Testing
     #expect(Self.read("probe http://a.example/", "no probe").rules == NetworkRules())
     #expect(Self.read("probe http://a.example/", "no probe http://b.example/").rules.probe == "http://a.example/")
     #expect(Self.read("link-local", "no link-local").rules == NetworkRules())
-    // What is not there, and what comes later.
+    // `no` is no fault if the entry does not exist, and entries that come later still count.
     #expect(Self.read("no modem a\nmodem a").rules == Self.read("modem a").rules)
     #expect(Self.read("no modem a").faults == [])
   }
 
-  // MARK: What they do
+  // MARK: What rules do
 
   private static func kernel(_ rules: String, _ configuration: MonitorConfiguration = .withInterfaces) -> ScriptedKernel
   {
@@ -135,7 +135,7 @@ import Testing
     rule("metered ssid Train*")
     #expect(kernel.published.last?.expense == .rule)
     #expect(kernel.story.last == "wifi rules_changed wlan0")
-    // The kernel's route is over a link that does not exist any more.
+    // The kernel's route leads over a link that does not exist for netwatch any more.
     rule("ignore wlan0")
     #expect(kernel.published.last?.isReachable == false)
     #expect(kernel.published.last?.reason == .rulesChanged)
@@ -145,13 +145,13 @@ import Testing
     rule("")
     #expect(kernel.published.last?.interfaces.map(\.medium) == [.other, .wifi, .other])
     let count = kernel.published.count
-    // What a verdict does not depend on is no news.
+    // A rule that the verdict does not depend on is no news.
     rule("probe http://example.org/")
     rule("")
     #expect(kernel.published.count == count)
   }
 
-  /// A bridge, and a VLAN on a phone that shares its connection.
+  /// Returns a kernel with a bridge, and with a VLAN on a phone that shares its connection.
   private static func stacks(_ rules: String = "") -> ScriptedKernel {
     var kernel = ScriptedKernel(rules: read(rules).rules)
     kernel.facts = [

@@ -7,7 +7,7 @@ import Testing
     ("192.0.2.7", "192.0.2.7"), ("192.0.2.7:443", "192.0.2.7:443"), ("192.0.2.7:1", "192.0.2.7:1"),
     ("192.0.2.7:65535", "192.0.2.7:65535"), ("169.254.1.1", "169.254.1.1"),
     ("2001:db8::7", "2001:db8::7"), ("[2001:db8::7]", "2001:db8::7"), ("[2001:DB8::7]:443", "[2001:db8::7]:443"),
-    // All of it is the address.
+    // Without brackets, the whole text is the address.
     ("2001:db8::7:443", "2001:db8::7:443"),
     ("example.org", "example.org"), ("example.org:443", "example.org:443"), ("example.org.", "example.org."),
     ("example.org.:53", "example.org.:53"), ("printer", "printer"), ("a", "a"), ("1a", "1a"),
@@ -41,7 +41,7 @@ import Testing
   }
 
   private static let label = String(repeating: "a", count: 63)
-  /// 253 bytes.
+  /// A name of 253 bytes, which is the longest one.
   private static let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
 
   @Test func `the longest names are read`() throws {

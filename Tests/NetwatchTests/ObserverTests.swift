@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 extension NetworkPath {
-  /// A path that is told from others by its number alone.
+  /// Returns a path that differs from others only in its number.
   static func number(_ number: Int32) -> NetworkPath {
     var verdict = Verdict.notReachable
     verdict.interfaceIndex = number
@@ -13,7 +13,7 @@ extension NetworkPath {
   var number: Int32 { verdict.interfaceIndex ?? -1 }
 }
 
-/// A monitor without a kernel.
+/// A monitor without a kernel. A test publishes its paths.
 struct FakeMonitor {
   let feed = MonitorFeed(.number(0))
   let stops = Lock(0)
@@ -22,7 +22,7 @@ struct FakeMonitor {
   static let error = NetworkMonitorError(operation: "recv", code: 12, description: "gone")
 }
 
-/// A queue that runs what it has been given when it is told to.
+/// A queue that runs its jobs only when a test tells it to.
 final class HandQueue: Sendable {
   private let jobs = Lock<[@Sendable () -> Void]>([])
   var count: Int { jobs.withLock { $0.count } }
@@ -167,7 +167,7 @@ final class HandQueue: Sendable {
     try await eventually(numbers.count) { $0 >= 2 }
     #expect(numbers == [0, 7])
     subscription.cancel()
-    // Another one, which is called for the same change, and later.
+    // Another observer is called for the same change, but later.
     var others: [Int32] = []
     let other = fake.monitor.onChange { others.append($0.number) }
     fake.publish(8)
@@ -187,9 +187,9 @@ final class HandQueue: Sendable {
     withExtendedLifetime(subscription) {}
   }
 
-  // MARK: An actor that goes
+  // MARK: An actor that is released
 
-  /// An actor that observes, as apps have them. It tells of its end.
+  /// An actor that observes a monitor, as actors in apps do. It records that it was released.
   actor Recorder {
     private let log = Log()
     private let isGone: Lock<Bool>
@@ -232,7 +232,8 @@ final class HandQueue: Sendable {
     try await eventually(flag.withLock { $0 }, at: place) { $0 }
   }
 
-  /// Waits until the actor of another monitor was called for a change: what was to be called before it has been called.
+  /// Waits until the actor of another monitor has been called for a change. Calls that were due earlier have then been
+  /// made.
   private static func waitForAnother() async throws {
     let fake = FakeMonitor()
     let recorder = Recorder(Lock(false))
@@ -252,7 +253,7 @@ final class HandQueue: Sendable {
     #expect(!isGone.withLock { $0 })
     recorder = nil
     try await Self.wait(for: isGone)
-    // Nobody else held the monitor.
+    // Only the actor held the monitor, so the monitor has stopped.
     #expect(fake.stops.withLock { $0 } == 1)
     fake.publish(2)
     try await Self.waitForAnother()

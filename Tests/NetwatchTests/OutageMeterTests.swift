@@ -8,7 +8,7 @@ import Testing
     NetworkPath(verdict: NetworkPath.Verdict(status: status), reason: reason, interfaces: InterfaceTable())
   }
 
-  /// A meter that has noted paths at these milliseconds.
+  /// Returns a meter that has noted paths at these times in milliseconds.
   private func meter(_ paths: [(milliseconds: Int, ReachabilityStatus, ReachabilityReason)]) -> OutageMeter {
     var meter = OutageMeter()
     for (time, status, reason) in paths { meter.note(Self.path(status, reason), at: .milliseconds(time)) }

@@ -3,7 +3,7 @@ import NetwatchTestSupport
 import Testing
 
 @Suite struct PathSequenceTests {
-  /// Runs a task on the thread of the test, until the task waits.
+  /// An executor that runs a task on the thread of the test until the task waits.
   private final class Stepper: TaskExecutor {
     private let jobs = Lock<[UnownedJob]>([])
 
@@ -78,7 +78,7 @@ import Testing
     let fake = FakeMonitor()
     let paths = fake.monitor.paths
     let (stepper, counts) = (Stepper(), Lock<[Int]>([]))
-    // One that waits, and one that has not begun.
+    // The first reader waits when it is cancelled. The second one has not begun.
     for isWaiting in [true, false] {
       let task = Task(executorPreference: stepper) {
         var count = 0

@@ -34,7 +34,7 @@ import Testing
     #expect(kernel.story.last == "not-reachable no_carrier -")
     kernel.tell(.link(3, "eth0", master: 2))
     #expect(kernel.story.last == "wifi route_up sw0")
-    // Taken out of the bridge, it runs on for itself.
+    // The port was taken out of the bridge. It still runs, but the bridge has no running port.
     kernel.tell(.link(3, "eth0"))
     #expect(kernel.story.last == "not-reachable no_carrier -")
   }
@@ -101,7 +101,7 @@ import Testing
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(
       kernel.lookUps == [.ipv4, .ipv6, RouteRequest(.ipv4, .allHops), .ipv6Last]
-        // The other hop, for its source; then the routers that the kernel could take as well.
+        // The other hop is asked about for its source, and then all routers that the kernel could also take.
         + [3, 2, 3].map { .init(.ipv4, .link($0)) })
   }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Netwatch
 
-/// What may be opened as a login page.
+/// Which addresses may be opened as a login page.
 @Suite struct PortalURLTests {
   @Test func `addresses with http or https and a host`() throws {
     for (text, host) in [
@@ -39,7 +39,7 @@ import Testing
     let url = try #require(PortalURL(text))
     #expect(url.description == text)
     #expect(url.encoded == encoded)
-    // Encoded twice is encoded once.
+    // A text that is already encoded is not encoded again.
     #expect(PortalURL(encoded)?.encoded == encoded)
   }
 

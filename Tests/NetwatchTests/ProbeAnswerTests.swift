@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// What an answer proves, and how much of it has to be read for that.
+/// What the answer to a probe proves, and how much of it has to be read for that.
 @Suite struct ProbeAnswerTests {
   private static func access(_ status: Int?, _ body: String, expecting expected: String? = nil, isWhole: Bool = true)
     -> InternetAccess?
@@ -19,7 +19,7 @@ import Testing
     #expect(Self.access(200, "") == .full)
     #expect(Self.access(200, "x") == .portal)
     #expect(Self.access(200, "x", isWhole: false) == .portal)
-    // The rest will tell.
+    // The rest of the answer decides.
     #expect(Self.access(200, "", isWhole: false) == nil)
     #expect(Self.access(nil, "", isWhole: false) == nil)
     #expect(Self.access(nil, "") == .absent)

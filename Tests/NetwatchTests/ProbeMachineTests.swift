@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// When the internet is probed, and what is known of it meanwhile.
+/// When the internet is probed, and what is known about it in the meantime.
 @Suite struct ProbeMachineTests {
   private static let second = Duration.seconds(1)
   private static let v0 = InterfaceName("v0")
@@ -18,14 +18,14 @@ import Testing
     return verdict
   }
 
-  /// A machine whose first probe runs since 0 s.
+  /// Returns a machine whose first probe has run since 0 s.
   private func probing(_ timing: ProbeMachine.Timing = .init()) -> ProbeMachine {
     var machine = ProbeMachine(timing)
     #expect(machine.handle(.path(Self.path()), at: .zero) == [.arm(timing.limit), .start(1, over: Self.v0)])
     return machine
   }
 
-  /// One whose first probe has ended at 1 s.
+  /// Returns a machine whose first probe ended at 1 s.
   private func resting(with access: InternetAccess, _ timing: ProbeMachine.Timing = .init()) -> ProbeMachine {
     var machine = probing(timing)
     _ = machine.handle(.ended(1, access), at: Self.second)
@@ -91,7 +91,7 @@ import Testing
       let due = Duration.seconds(1 + pause)
       #expect(machine.handle(.timerFired, at: due - .nanoseconds(1)) == [])
       #expect(machine.handle(.timerFired, at: due) == [.arm(due + Self.limit), .start(2, over: Self.v0)])
-      // What was known stays until the answer is there.
+      // The last answer stays until the new one is there.
       #expect(machine.internet == access)
       #expect(
         machine.handle(.ended(2, access), at: due)
@@ -127,7 +127,7 @@ import Testing
     #expect(machine.internet == .full)
     #expect(machine.awaitsAnswer)
     #expect(machine.handle(.timerFired, at: .milliseconds(2_200)).contains(.start(2, over: Self.v0)))
-    // One that runs, or comes soon, is enough.
+    // No other probe begins while one runs or is due soon.
     #expect(machine.handle(.awoke, at: .seconds(3)) == [])
     #expect(
       machine.handle(.ended(2, .portal), at: .seconds(4)) == [.arm(.seconds(14)), .answer(.portal, isNews: true)])

@@ -2,23 +2,23 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// The machine against a second model, written from the description alone: what has happened is kept, and what must be
-/// known, run or waited for is worked out from it.
+/// Compares the machine with a second model, which is written from the description alone. The model keeps what has
+/// happened, and works out from it what must be known, run or waited for.
 @Suite struct ProbeWalkTests {
   private struct Model {
     var interface: InterfaceName?
     var isFirst = true
     var known = InternetAccess.unknown
-    /// The one probe that may run, and since when.
+    /// The number and the start of the probe that runs. At most one runs.
     var running: (number: Int, start: Duration)?
     var begun = 0
-    /// When the next one is to begin.
+    /// The time at which the next probe is to begin.
     var due: Duration?
-    /// Whether the path that is there has been answered for.
+    /// Whether an answer about the current path has come.
     var hasAnswer = false
   }
 
-  /// What runs outside, as effects have it.
+  /// What runs outside the machine according to its effects.
   private struct World {
     var running: Int?
     var timer: Duration?
@@ -46,7 +46,7 @@ import Testing
     }
 
     for _ in 0..<50_000 {
-      // Sometimes to the moment itself.
+      // The clock sometimes moves to exactly the moment of the timer.
       now =
         random.oneIn(3) ? max(now, world.timer ?? now) : now + .milliseconds(Int.random(in: 0..<400, using: &random))
       let event: ProbeMachine.Event
@@ -73,12 +73,12 @@ import Testing
       case .ended(let number, let access):
         if model.running?.number == number { pass(access) }
       case .awoke:
-        // It is as if the same path had come, but for what is known of it.
+        // Waking up has the effect of the same path coming again, except that what is known stays.
         if model.hasAnswer, model.due != nil { (model.due, model.hasAnswer) = (now + timing.settling, false) }
       case .timerFired:
         if let running = model.running, now >= running.start + timing.limit { pass(.unknown) }
       }
-      // The first path needs no timer.
+      // The first path starts a probe without a timer.
       var mayBegin = event == .timerFired
       if case .path = event, model.due == now { mayBegin = true }
       if mayBegin, let due = model.due, due <= now, model.running == nil {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Netwatch
 
-/// What the sockets of programs carry, from looks and ends.
+/// What the sockets of programs carry, as it follows from looks at connections and from their ends.
 @Suite struct ProgramMeterTests {
   typealias Traffic = ProgramFigures.Traffic
 
@@ -17,13 +17,13 @@ import Testing
     return facts
   }
 
-  /// A meter, a second between two looks, and programs by their inodes.
+  /// A meter with a second between two looks, and the names of programs by the inodes of their sockets.
   private struct World {
     var meter = ProgramMeter()
     var now = Duration.seconds(100)
     var programs: [UInt32: String?] = [:]
 
-    /// A look, and the figures of it.
+    /// Looks at the open connections one second later, and returns the figures.
     @discardableResult
     mutating func look(_ open: ConnectionFacts..., isWhole: Bool = true, link: LinkTraffic? = nil) -> ProgramFigures {
       now += .seconds(1)
@@ -43,7 +43,7 @@ import Testing
     mutating func end(_ facts: ConnectionFacts) { meter.end(facts, at: now) }
   }
 
-  /// The bytes of a program.
+  /// Returns the bytes that a program has received and sent.
   private static func bytes(_ figures: ProgramFigures, _ name: String?, user: UInt32 = 1_000) -> [UInt64]? {
     figures.programs.first { $0.name == name && $0.user == user }.map { [$0.traffic.received, $0.traffic.sent] }
   }
@@ -51,7 +51,7 @@ import Testing
   @Test func `bytes count from the first look, and to the end of a connection`() {
     var world = World(programs: [1: "curl", 2: "curl", 3: "ssh"])
     #expect(world.look(Self.facts(1, 1_000, 100), Self.facts(3, 7, 7)).programs.isEmpty)
-    // A new connection counts whole.
+    // All bytes of a new connection count.
     let figures = world.look(Self.facts(1, 1_500, 100), Self.facts(2, 30, 20), Self.facts(3, 7, 7))
     #expect(Self.bytes(figures, "curl") == [530, 20])
     #expect(figures.programs.map(\.traffic.receivedBitsPerSecond) == [530 * 8])
@@ -79,7 +79,7 @@ import Testing
     world.end(Self.facts(9, 400, 40, inode: 0))
     world.look(Self.facts(1, 50, 50), isWhole: false)
     world.end(Self.facts(8, 400, 40, inode: 0))
-    // It may have been there before, and was only missing.
+    // The second connection may have existed before, because the look before was incomplete.
     world.look(Self.facts(1, 60, 50), Self.facts(2, 1_000, 0))
     let figures = world.look(Self.facts(1, 60, 50), Self.facts(2, 1_000, 0))
     #expect(figures.shortLived.isNothing)
@@ -126,7 +126,7 @@ import Testing
     world.look(Self.facts(1, 100, 100))
     #expect(Self.bytes(world.look(Self.facts(1, 90, 110)), "curl") == [100, 110])
     #expect(Self.bytes(world.look(Self.facts(1, 105, 105)), "curl") == [105, 110])
-    // A reset clears them.
+    // A reset clears the counters.
     world.end(Self.facts(1, 0, 0, inode: 0))
     #expect(Self.bytes(world.look(), "curl") == [105, 110])
   }
@@ -149,10 +149,10 @@ import Testing
     var world = World(programs: [1: String?.none, 2: String?.none, 3: String?.none])
     world.look()
     world.look(Self.facts(1, 1, 0, user: 0), Self.facts(2, 2, 0, user: 0), Self.facts(3, 4, 0, user: 33))
-    // It has ended before anybody could say whose it is.
+    // The connection has ended before its program could be found.
     world.look(Self.facts(4, 8, 0, user: 33))
     world.end(Self.facts(4, 16, 0, inode: 0, user: 0))
-    // A program has closed it before anybody looked.
+    // The program has closed the connection before the first look at it.
     world.look(Self.facts(5, 32, 0, inode: 0, user: 0))
     world.end(Self.facts(5, 32, 0, inode: 0, user: 0))
     let figures = world.figures()
@@ -180,7 +180,8 @@ import Testing
     var figures = world.look(Self.facts(1, 100, 20), link: Self.link(1_150, 1_010))
     #expect(figures.other?.received == 50)
     #expect(figures.other?.sent == 0)
-    // Another link, and one that begins anew, say nothing for once; payload that went there is not missing here.
+    // The first sample of another link, or of counters that begin again, adds nothing. Payload of that time is not
+    // subtracted.
     figures = world.look(Self.facts(1, 900, 20), link: Self.link(9_000, 9_000, index: 3))
     #expect(figures.other?.received == 50)
     figures = world.look(Self.facts(1, 900, 20), link: Self.link(10, 10, index: 3))

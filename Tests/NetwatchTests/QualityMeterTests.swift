@@ -8,7 +8,7 @@ import Testing
   private static let link = (index: Int32(2), name: InterfaceName("wlan0"))
   private static let interval = 4.0
 
-  /// A connection at a look.
+  /// Returns the facts about a connection at one look.
   private static func facts(
     _ cookie: UInt64, rtt milliseconds: Double = 20, acknowledged: UInt64, sent: UInt32, repeated: UInt32 = 0,
     duplicated: UInt32 = 0, age seconds: Int64 = 0
@@ -28,14 +28,14 @@ import Testing
     QualityMeter.Look(over: link, at: .seconds(seconds), suspendedTime: .seconds(suspended), connections)
   }
 
-  /// Connections that send all the time over a link that loses some of it.
+  /// Connections that send all the time over a link that loses some segments.
   private struct World {
     var meter = QualityMeter()
     var random: SplitMix
     var time = 100.0
     var loss = 0.0
     var roundTrip = 20.0
-    /// Of all connections together, between two looks.
+    /// The number of segments that all connections together send between two looks.
     var segments: UInt32 = 2_000
     private var connections: [ConnectionFacts]
 
@@ -44,7 +44,8 @@ import Testing
       connections = (0..<UInt64(count)).map { QualityMeterTests.facts($0, acknowledged: 1, sent: 0) }
     }
 
-    /// Each segment by chance; from one that is lost to the next.
+    /// Returns how many of `sent` segments are lost. Each one is lost by chance; the loop goes from one lost segment to
+    /// the next.
     private mutating func lost(of sent: UInt32) -> UInt32 {
       guard loss > 0 else { return 0 }
       var (lost, place) = (UInt32(0), -1.0)
@@ -100,7 +101,8 @@ import Testing
     #expect(figures.connections == 3)
     #expect(figures.roundTripTime == .milliseconds(30))
     #expect(figures.lossPercent == 0)
-    // What is not acknowledged measures nothing, and after half a minute nobody knows any more.
+    // A connection without new acknowledgements measures nothing, and half a minute later its figures do not count any
+    // more.
     for step in 2...8 {
       figures = meter.handle(Self.look(4 * Double(step), idle + busy))
       #expect(figures.roundTripTime == .milliseconds(30))
@@ -117,7 +119,7 @@ import Testing
     let first = times.enumerated().map { Self.facts(UInt64($0), rtt: $1, acknowledged: 10, sent: 1) }
     #expect(meter.handle(Self.look(4, first)).roundTripTime == .milliseconds(30))
     #expect(meter.handle(Self.look(8, first)).roundTripTime == .milliseconds(30))
-    // From here on, three of them have news: as soon as the look before is too old, they are enough.
+    // From here on, three connections have new acknowledgements. They are enough as soon as the look before is too old.
     var later = first
     for (look, acknowledged) in [(12.0, UInt64(20)), (16, 30), (20, 40)] {
       for place in 0..<3 { later[place].bytesAcknowledged = acknowledged }
@@ -141,7 +143,7 @@ import Testing
     _ = meter.handle(Self.look(4, (0..<5).map { Self.facts($0, acknowledged: 1, sent: 0) }))
     let connections = (0..<5).map { Self.facts($0, acknowledged: 9, sent: 1_000, repeated: 30, duplicated: 20) }
     #expect(meter.handle(Self.look(8, connections)).lossPercent == 1)
-    // More duplicates than repetitions are the network's.
+    // If there are more duplicates than repetitions, the network has duplicated segments.
     let more = (0..<5).map { Self.facts($0, acknowledged: 19, sent: 2_000, repeated: 40, duplicated: 90) }
     #expect(meter.handle(Self.look(12, more)).lossPercent == 0)
   }
@@ -155,10 +157,10 @@ import Testing
       return meter.handle(Self.look(4 * step, connections)).lossPercent
     }
     _ = look(1, sent: 100, repeated: 0, duplicated: 0)
-    // The kernel repeats too early, and hears that a round trip later.
+    // The kernel repeats segments too early, and hears that one round trip later.
     #expect(look(2, sent: 500, repeated: 3, duplicated: 0) == 0.8)
     #expect(look(3, sent: 900, repeated: 3, duplicated: 3) == 0)
-    // At most what counted at the look before.
+    // A late duplicate takes back at most what counted at the look before.
     #expect(look(4, sent: 1_300, repeated: 4, duplicated: 3) == 0.1)
     #expect(look(5, sent: 1_700, repeated: 4, duplicated: 90) == 0)
   }
@@ -201,7 +203,7 @@ import Testing
     _ = meter.handle(Self.look(4, []))
     let connections = (0..<3).map { Self.facts($0, acknowledged: 5_000, sent: 1_000, repeated: 20) }
     #expect(meter.handle(Self.look(8, connections)).lossPercent == 2)
-    // It may end between two as well.
+    // A connection may also end between two looks.
     #expect(meter.handle(Self.look(12, [])).connections == 3)
   }
 
@@ -276,7 +278,7 @@ import Testing
       }
       if let told { #expect(abs((told.lossPercent ?? 99) - 1) < 0.5) }
     }
-    // Of 2,000 looks.
+    // There are 2,000 looks.
     #expect(lines < 350, "\(lines)")
   }
 
@@ -307,7 +309,7 @@ import Testing
     #expect(isNews(quality(601, 10)))
     #expect(isNews(quality(399, 10)))
     #expect(isNews(quality(500, 16)))
-    // What is not much is told when it has lasted.
+    // A smaller difference is told after it has lasted.
     #expect(!isNews(quality(525, 11), after: 8))
     #expect(isNews(quality(526, 10), after: 8))
     #expect(isNews(quality(500, 12), after: 8))

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// Whatever happens in a kernel, what is published is the truth, and nothing is published twice.
+/// Whatever happens in a kernel, the published paths are true, and no path is published twice.
 @Suite struct RandomWalkTests {
   struct Setting: CustomTestStringConvertible, Sendable {
     let testDescription: String
@@ -25,7 +25,7 @@ import Testing
         return
       }
     }
-    // A walk that never gets anywhere proves nothing.
+    // A walk that is hardly ever reachable proves nothing.
     #expect(walk.reachable > steps / 100)
     #expect(walk.tunnelled > steps / 100 || !walk.includes("wg0"))
     #expect(walk.kernel.machine.statistics.transitions > steps / 100)
@@ -65,7 +65,7 @@ import Testing
       world.install(in: &kernel)
       kernel.onSettle = nil
       if changes == 1, random.oneIn(2) {
-        // What is told early is done while the kernel settles.
+        // A change that the kernel announces early is done while the kernel settles.
         let late = events.reduce(AddressFamilies()) { $0.union(Self.earlyFamilies(of: $1)) }
         for (request, answer) in old where late.contains(request.family) { kernel.answers[request] = answer }
         kernel.onSettle = { world.install(in: &$0) }
@@ -94,7 +94,7 @@ import Testing
       }
     }
 
-    /// What a kernel says after a step, worked out once.
+    /// What the kernel says after a step. It is worked out once.
     private struct World {
       let facts: [NetworkEvent]
       let links: [Int32: NetworkEvent]

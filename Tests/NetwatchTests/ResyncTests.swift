@@ -24,7 +24,7 @@ import Testing
     kernel.handle(.overrun)
     kernel.handle(.drained)
     #expect(kernel.story == [])
-    // The rules too: a message about them may be among what was lost.
+    // The rules are also asked for, because a message about them may have been lost.
     #expect(kernel.lookUps == [.ipv4, .ipv6, .beneath(.ipv4, .rules)])
   }
 
@@ -40,7 +40,7 @@ import Testing
     let source = RouteRequest(.ipv6, .from(.ip("2001:db8:1::1")))
     #expect(kernel.lookUps == [.ipv4, .ipv6, .ipv4Last, .ipv6Last, .beneath(.ipv6, .rules), source])
     #expect(kernel.story == ["not-reachable no_route -"])
-    // A default route that comes back has to be asked for only once.
+    // If a default route comes back, one question is enough.
     kernel.answers[.ipv4] = ScriptedKernel.over(2)
     kernel.forget()
     kernel.tell(.routing(.ipv4, isRemoval: false))
@@ -83,7 +83,7 @@ import Testing
     kernel.handle(event)
     kernel.handle(.drained)
     #expect(kernel.story.last == "wifi \(reason) eth0")
-    // The next one is an ordinary one.
+    // The change after that has an ordinary reason.
     kernel.answers[.ipv4] = .via(2, .ip("10.0.0.252"), from: .ip("10.0.0.1"))
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.story.last == "wifi address_changed eth0")

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// Which packets the rules let past a tunnel's table.
+/// Which packets the rules let pass by a tunnel's table.
 @Suite struct RuleMarkTests {
   struct Rules: CustomTestStringConvertible, Sendable {
     let testDescription: String

@@ -1,7 +1,7 @@
 import Netwatch
 import Testing
 
-/// The hash, by the examples of its standards.
+/// The hash, compared with the examples of its standards.
 @Suite struct SHA256Tests {
   private func hex(_ bytes: [UInt8]) -> String {
     bytes.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
@@ -25,14 +25,14 @@ import Testing
     #expect(hex(SHA256.hash(Array(message.utf8))) == hash)
   }
 
-  /// The hash of the hashes, which another implementation has made.
+  /// The expected value is the hash of the 200 hashes, which another implementation has computed.
   @Test func `messages of 0 to 199 bytes`() {
     let all = (0..<200).flatMap { length in SHA256.hash((0..<length).map { UInt8(truncatingIfNeeded: length * 7 + $0) })
     }
     #expect(hex(SHA256.hash(all)) == "f645e638ad1b180b6dfa01c186cec3766d93296488fa0e42b3b6fe282cc244aa")
   }
 
-  /// The test cases 1 to 4, 6 and 7 of RFC 4231; the fifth is about a code that is cut off.
+  /// The test cases 1 to 4, 6 and 7 of RFC 4231. Case 5 is left out because it is about a truncated code.
   @Test(arguments: [
     (
       [UInt8](repeating: 0x0b, count: 20), Array("Hi There".utf8),

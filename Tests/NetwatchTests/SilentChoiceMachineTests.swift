@@ -3,9 +3,9 @@ import Testing
 
 @testable import Netwatch
 
-/// What the kernel chooses anew without an announcement.
+/// Routes that the kernel chooses again without an announcement.
 @Suite struct SilentChoiceMachineTests {
-  /// Two uplinks, eth0 and eth1; IPv4 leaves over eth0.
+  /// Returns a kernel with two uplinks, eth0 and eth1. IPv4 leaves over eth0.
   private static func kernel() -> ScriptedKernel {
     var kernel = ScriptedKernel()
     kernel.facts = [
@@ -39,7 +39,7 @@ import Testing
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.watch.routers == [Self.first])
     #expect(kernel.watch.otherRouters == [Self.second])
-    // Another neighbour with the same address, and the router in use, are nothing new.
+    // A neighbour with the same address on another link is no news, and neither is the router in use.
     let before = kernel.lookUps.count
     kernel.tell(.neighbour(Neighbour(4, "10.1.0.254"), isDead: false), .neighbour(Self.first, isDead: false))
     #expect(kernel.lookUps.count == before)
@@ -92,7 +92,7 @@ import Testing
     #expect(Array(times.prefix(4)) == first)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 > .seconds(60) || $1 - $0 <= .seconds(3) })
     #expect(times[24] - times[23] == .seconds(10))
-    // The next announcement begins anew.
+    // The next announcement starts the pauses again.
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.timers[.recheck] == kernel.now + .milliseconds(100))
     kernel.answers[.ipv4] = ScriptedKernel.over(3)
@@ -119,7 +119,7 @@ import Testing
     }
     for _ in 0..<6 { kernel.tell(.routing(.ipv4, isRemoval: false)) }
     #expect(kernel.story == ["wifi initial eth0"])
-    // It takes the other one for good.
+    // The kernel takes the other route for good.
     kernel.onQuery = nil
     kernel.answers[.ipv4] = ScriptedKernel.over(3)
     kernel.tell(.routing(.ipv4, isRemoval: false))

@@ -16,7 +16,7 @@ import Testing
   static let dummy: NetworkEvent = .link(8, "dummy0", .unknown, kind: "dummy", master: 20)
   static let overlay: NetworkEvent = .link(9, "vx0", .unknown, kind: "vxlan", master: 20)
 
-  /// A link of `kind` with the number 20, on these; the default route leads over it.
+  /// Returns a kernel whose default route leads over link 20. This link has the kind `kind` and stands on `others`.
   static func kernel(
     _ kind: String, _ others: [NetworkEvent], lower: Int32? = nil, activePort: Int32? = nil,
     _ configuration: MonitorConfiguration = .init()
@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: ["vlan", "macvlan"])
   func `a link whose lower link is in another namespace or gone is virtual`(_ kind: String) {
-    // The decoder gives no lower link where that is in another namespace.
+    // If the lower link is in another namespace, the decoder gives none.
     #expect(Self.kernel(kind, []).published.last?.medium == .virtual)
     var kernel = Self.kernel(kind, [.link(2, "eth0")], lower: 2)
     kernel.tell(.linkRemoved(index: 2))
@@ -137,7 +137,7 @@ import Testing
   func `a link on ports has their medium`(_ ports: Ports) {
     let kernel = Self.kernel(ports.kind, ports.ports, activePort: ports.activePort)
     #expect(Self.medium(kernel) == ports.medium)
-    // Where it is reachable at all, which needs a running port, the path says the same.
+    // If the link is reachable, which needs a running port, the path has the same medium.
     if let path = kernel.published.last, path.isReachable { #expect(path.medium == ports.medium) }
   }
 
@@ -147,7 +147,7 @@ import Testing
     kernel.tell(.link(20, "x0", kind: "bond", activePort: 5))
     #expect(kernel.story.last == "wwan medium_changed x0")
     #expect(kernel.published.last?.isExpensive == true)
-    // A partial message says nothing of it.
+    // A partial message does not contain the active port.
     var partial = LinkUpdate(index: 20, flags: LinkState.up.flags, hardwareType: 1)
     partial.kind = "bond"
     kernel.tell(.link(partial))

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Netwatch
 
-/// Which stage of the way to the internet fails, by what is known of each.
+/// Which stage of the way to the internet fails, according to what is known about each stage.
 @Suite struct StageMachineTests {
   private static let router = Neighbour(interfaceIndex: 2, address: .ip("10.0.0.254"))
   private static let other = Neighbour(interfaceIndex: 2, address: .ip("fe80::1"))
 
-  /// A machine that knows the path that is published last, and one router.
+  /// Returns a machine that knows the path that was published last, and one router.
   private static func online() throws -> StageMachine {
     var machine = StageMachine()
     _ = machine.handle(.path(try #require(ScriptedKernel.online().published.last), gateways: [router]))
@@ -22,7 +22,7 @@ import Testing
     return machine.handle(.neighboursWereRead)
   }
 
-  /// A macro cannot call what changes a machine.
+  /// Fails if `isNews` differs from `expected`. A macro cannot call a function that changes the machine.
   private func expect(_ isNews: Bool, _ expected: Bool, _ location: SourceLocation = #_sourceLocation) {
     #expect(isNews == expected, sourceLocation: location)
   }
@@ -50,7 +50,7 @@ import Testing
       expect(Self.hear(&machine, state), false)
       #expect(machine.stages.gateway.evidence == .neighbourFailed)
     }
-    // The kernel forgets entries that nobody uses.
+    // The kernel forgets entries of neighbours that nobody uses.
     expect(Self.hear(&machine, .absent), false)
     #expect(machine.stages.failing == .gateway)
     expect(Self.hear(&machine, .reachable), true)
@@ -63,7 +63,7 @@ import Testing
       _ = Self.hear(&machine, before)
       expect(Self.hear(&machine, .failed, .absent), false)
       #expect(machine.stages.gateway.evidence == .neighbourUnresolved)
-      // In two turns, it had.
+      // If the two states come in two turns, the gateway has failed.
       expect(Self.hear(&machine, .failed), true)
       expect(Self.hear(&machine, .absent), false)
       #expect(machine.stages.failing == .gateway)
@@ -79,13 +79,13 @@ import Testing
     expect(Self.hear(&machine, .reachable), false)
     #expect(machine.stages.gateway == StageFinding(.neighbourReachable, Self.router.address))
     #expect(machine.unprovenGateways == [Self.other])
-    // It idles, and the other one fails again and again.
+    // The first router is idle, and the other one fails again and again.
     expect(Self.hear(&machine, .stale), false)
     expect(Self.hear(&machine, .incomplete, .failed, of: Self.other), false)
     #expect(machine.stages.gateway == StageFinding(.neighbourStale, Self.router.address))
     expect(Self.hear(&machine, .failed), true)
     #expect(machine.stages.failing == .gateway)
-    // Of a stranger nothing is heard.
+    // A neighbour with the router's address on another link is ignored.
     expect(Self.hear(&machine, .reachable, of: Neighbour(interfaceIndex: 3, address: Self.router.address)), false)
     expect(Self.hear(&machine, .reachable, of: Self.other), true)
     #expect(machine.stages.failing == nil)
@@ -112,7 +112,7 @@ import Testing
   @Test func `a link without neighbours says nothing of its gateway, and a route may need none`() throws {
     var kernel = ScriptedKernel(.init())
     var link = LinkUpdate(2, "wwan0", device: DeviceTraits(type: "wwan"))
-    // IFF_NOARP
+    // The flag is IFF_NOARP.
     link.flags |= 0x80
     kernel.facts = [.loopback, .link(link), .address(2, .ip("10.0.0.1"))]
     kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))

@@ -12,7 +12,7 @@ import Testing
     return TrafficMeter.Sample(traffic, at: .seconds(seconds), suspendedTime: suspended)
   }
 
-  /// A meter that knows the link at 100 s, with 1,000 bytes received and 500 sent.
+  /// A meter that has sampled the link at 100 s, with 1,000 bytes received and 500 sent.
   private var meter: TrafficMeter {
     var meter = TrafficMeter()
     _ = meter.handle(Self.sample(1_000, 500, at: 100))

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// What happens to tunnels and to what carries them.
+/// Changes of tunnels and of the links that carry them.
 @Suite struct TunnelChangeTests {
   typealias Kernel = ScriptedKernel
 
@@ -23,7 +23,7 @@ import Testing
 
   @Test func `a carrier that is dead at the start`() {
     var kernel = Kernel.openVPN()
-    // The kernel still leads packets there, so the fault has a name.
+    // The kernel still leads packets over the dead link, so the reason names what is wrong with this link.
     kernel.facts.append(.link(2, "eth0", .noCarrier))
     kernel.answers[.beneath(.ipv4, .link(3))] = nil
     kernel.start()
@@ -59,7 +59,7 @@ import Testing
     #expect(kernel.published.count == 2)
   }
 
-  // MARK: Why
+  // MARK: Reasons
 
   @Test func `a tunnel comes, another one takes over, both go`() {
     var kernel = Kernel.openVPN()
@@ -94,7 +94,7 @@ import Testing
     let reason: ReachabilityReason
   }
 
-  /// Nothing but the tunnel leads out.
+  /// Only the tunnel leads out.
   @Test(arguments: [
     Loss(
       testDescription: "tunnel switched off", events: [.link(10, "tun0", .down, kind: "tun", hardwareType: 65534)],
@@ -122,7 +122,7 @@ import Testing
   func `the reason of a loss names what took the tunnel's path away`(_ loss: Loss) {
     var kernel = Kernel.openVPN()
     kernel.answers[.beneath(.ipv4, .link(3))] = nil
-    // Nor could anything else carry it.
+    // No other link could carry the tunnel.
     kernel.facts += [.link(3, "wlan0", .down), .link(4, "wwan0", .down, kind: "wwan", hardwareType: 65534)]
     kernel.start()
     kernel.forget()
@@ -134,7 +134,7 @@ import Testing
 
   // MARK: The other family
 
-  /// Only IPv6 is asked for; the tunnel that leads there is carried by IPv4.
+  /// Returns a kernel that is asked only for IPv6. The tunnel that leads there is carried by IPv4.
   static func sixOverFour() -> Kernel {
     var configuration = MonitorConfiguration()
     configuration.target = .address(.ip("2001:db8:77::1"), port: nil)
@@ -162,10 +162,10 @@ import Testing
     #expect(kernel.story.last == "not-reachable vpn_without_underlay -")
   }
 
-  // MARK: Told early
+  // MARK: Changes that are announced early
 
   @Test func `a way beneath over a link that is being switched off is asked for again`() {
-    // Both families change with it, so that nothing that stays the same raises a doubt.
+    // Both families change with the link, so no answer that stays the same raises a doubt.
     var kernel = Kernel.wgQuick()
     kernel.start()
     kernel.onSettle = { $0.answers[.beneath(.ipv4, .marked(51820))] = Kernel.over(3) }

@@ -58,10 +58,10 @@ import Testing
       kernel.start()
       return kernel.carrier
     }
-    // -i tun0, and --ignore eth0.
+    // The filters are those of `-i tun0` and `--ignore eth0`.
     #expect(story(["tun0"]) == "eth0 tun0 wired")
     #expect(story(["tun0", "wlan0", "wwan0"]) == "eth0 tun0 wired")
-    // --ignore tun0: the way past it.
+    // With `--ignore tun0`, the path is the one past the tunnel.
     #expect(story(["eth0", "wlan0", "wwan0"]) == "eth0 * wired")
     #expect(story(["wwan0"]) == "* * *")
   }

@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-/// What lies beneath a tunnel, in the layouts that people have.
+/// What lies beneath a tunnel, in the setups that people have.
 @Suite struct UnderlayTests {
   typealias Kernel = ScriptedKernel
 
@@ -17,7 +17,8 @@ import Testing
 
   static let kinds: [Kind] =
     TunnelKind.allCases.filter { $0 != .other }.map { Kind(kind: $0.rawValue, tunnel: $0) }
-    // What the kernel cannot name yet, by its hardware type: ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE.
+    // If the kernel cannot name the kind of a link yet, its hardware type decides: ARPHRD_NONE, TUNNEL, TUNNEL6, SIT,
+    // IPGRE, IP6GRE.
     + [0xfffe, 768, 769, 776, 778, 823].map { Kind(kind: nil, hardwareType: $0, tunnel: .other) }
     + ["ovpn-dco", "amneziawg"].map { Kind(kind: $0, hardwareType: 0xfffe, tunnel: .other) }
     + [nil, "veth", "netkit"].map { Kind(kind: $0) }
@@ -59,14 +60,15 @@ import Testing
     #expect(kernel.published.last?.vpn?.kind == .wireguard)
     #expect(kernel.published.last?.ipv4?.address == .ip("10.8.10.2"))
     #expect(kernel.published.last?.ipv6?.address == .ip("fd00:10::2"))
-    // Nothing else has to be asked; above all not every link.
+    // No other question is needed. Above all, not every link is asked about.
     #expect(
       Set(kernel.lookUps) == [
         .ipv4, .ipv6, .beneath(.ipv4, .rules), .beneath(.ipv6, .rules), .beneath(.ipv4, .marked(51820)),
         .beneath(.ipv6, .marked(51820)), RouteRequest(.ipv6, .marked(51820), to: RouteRequest.internet(2)),
         .beneath(.ipv6, .from(.ip("2001:db8:1::1"))), .beneath(.ipv6, .from(.ip("fd00:10::2"))),
       ])
-    // Twice, because another link could carry the traffic, and the router is watched only since the first answers.
+    // The question is asked twice because another link could carry the traffic, and because the router is watched only
+    // since the first answers.
     #expect(kernel.lookUps.count { $0 == .ipv4 } == 2)
   }
 
@@ -141,7 +143,7 @@ import Testing
   @Test func `a dead link is the loss, if the best route leads over it`() {
     var kernel = Kernel.openVPN()
     kernel.start()
-    // The kernel goes on to no other route because a link is dead.
+    // The kernel does not go on to another route because a link is dead.
     kernel.tell(.link(2, "eth0", .noCarrier))
     #expect(kernel.story.last == "not-reachable no_carrier -")
     kernel.answers[.beneath(.ipv4, .link(2))] = nil
@@ -155,7 +157,7 @@ import Testing
     kernel.start()
     let links = kernel.lookUps.compactMap { if case .link(let index) = $0.scope { index } else { nil } }
     #expect(Set(links) == [2, 3, 4, 5])
-    // Twice in each family: the routers are watched only since the first answers.
+    // Each link is asked about twice in each family, because the routers are watched only since the first answers.
     #expect(links.count == 16)
   }
 
@@ -178,7 +180,7 @@ import Testing
     kernel.answers[.beneath(remote.family, .remote(tunnel: 10))] = .via(index, nil, from: source)
     kernel.start()
     #expect(kernel.carrier == (index == 3 ? "wlan0 t0 wifi" : "eth0 t0 wired"))
-    // Once the other end is known, no other link will do.
+    // If the other end is known, only the way to this end counts.
     kernel.answers[.beneath(remote.family, .remote(tunnel: 10))] = .noRoute
     kernel.tell(.routing(AddressFamilies(remote.family), isRemoval: false))
     #expect(kernel.story.last == "not-reachable vpn_without_underlay -")
@@ -205,7 +207,7 @@ import Testing
     kernel.answers[.beneath(.ipv4, .remote(tunnel: 10))] = Kernel.route(over: 3)
     kernel.start()
     #expect(kernel.carrier == "wlan0 t0 wifi")
-    // The kernel's answer about a single link without a route.
+    // The kernel refuses a question about a single link that has no route.
     kernel.answers[.beneath(.ipv4, .remote(tunnel: 10))] = .refused
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.story.last == "not-reachable vpn_without_underlay -")
@@ -218,7 +220,7 @@ import Testing
     #expect(kernel.carrier == "eth0 t0 wired")
   }
 
-  // MARK: Nothing else
+  // MARK: No other link
 
   @Test func `a tunnel that was made in another namespace is carried there`() {
     var kernel = Kernel.openVPN()
@@ -235,7 +237,8 @@ import Testing
     #expect(kernel.published.last?.vpn?.isCarrierKnown == true)
   }
 
-  /// As in a container without privileges, whose only link is a tap of its network's program.
+  /// Returns a kernel as in a container without privileges. Its only link is a tap that belongs to the program of the
+  /// container's network.
   private static func lonely(_ namespaces: IsolatedNamespaces, kind: String = "tun") -> Kernel {
     var kernel = Kernel(.init(), namespaces: namespaces)
     kernel.facts = [.loopback] + Kernel.tunnel(10, "tap0", .up, kind: kind, hardwareType: 1)
@@ -248,10 +251,10 @@ import Testing
     var kernel = Self.lonely([.users, .network])
     #expect(kernel.story == ["wifi initial tap0"])
     #expect(kernel.carrier == "tap0 * other")
-    // A dead card is something else.
+    // With a dead card beside the tap, nothing carries the tunnel.
     kernel.tell(.link(2, "eth0", .down))
     #expect(kernel.story.last == "not-reachable vpn_without_underlay -")
-    // And so is one that was there before.
+    // The same is true after the card was removed.
     kernel.tell(.linkRemoved(index: 2))
     #expect(kernel.published.last?.status == .notReachable)
   }
@@ -266,7 +269,7 @@ import Testing
     var kernel = Self.lonely(.network, kind: "wireguard")
     #expect(kernel.carrier == "tap0 tap0 other")
     #expect(kernel.published.last?.vpn?.isCarrierKnown == false)
-    // On the machine itself it has lost what carried it.
+    // On the machine itself, such a tunnel has lost the link that carried it.
     #expect(Self.lonely([], kind: "wireguard").story == ["not-reachable vpn_without_underlay -"])
     kernel.tell(.link(2, "eth0", .down))
     #expect(kernel.story.last == "not-reachable vpn_without_underlay -")
@@ -308,12 +311,12 @@ import Testing
     kernel.start()
     #expect(kernel.carrier == "eth0 tun0 wired")
     #expect(kernel.watch.includesHostRoutes)
-    // They are watched before they are listed.
+    // Routes to single addresses are watched before they are listed.
     let watch = kernel.watches.first ?? .max
     #expect(watch < kernel.position(of: .beneath(.ipv4, .hostRoutes(2))) ?? 0)
     func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoutes(3)) } }
     #expect(listings() == 1)
-    // Another server, over the other link.
+    // The tunnel changes to another server, over the other link.
     let other = IPAddress.ip("198.18.0.8")
     kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = nil
     kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = .hostRoutes([other])
@@ -327,7 +330,7 @@ import Testing
     kernel.advance(by: .milliseconds(500))
     #expect(listings() == 2)
     #expect(kernel.carrier == "wlan0 tun0 wifi")
-    // Without the tunnel, nobody asks any more.
+    // Without the tunnel, these routes are not listed any more.
     kernel.answers[.ipv4] = Kernel.over(2)
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.carrier == "eth0 * wired")
@@ -344,7 +347,8 @@ import Testing
     kernel.answers[.beneath(.ipv4, .way(Self.server))] = Kernel.over(3)
     kernel.start()
     #expect(kernel.carrier == "wlan0 tun0 wifi")
-    // A manager removes the address of a link without carrier, and the kernel the routes that need it.
+    // A network manager removes the address of a link without carrier. The kernel then removes the routes that need
+    // this address.
     let wlan = { kernel.tell(.link(3, "wlan0", $0, device: DeviceTraits(isWireless: true))) }
     wlan(.noCarrier)
     #expect(kernel.story.last == "not-reachable no_carrier -")
@@ -362,7 +366,7 @@ import Testing
     kernel.tell(.routing(.ipv4, isRemoval: false))
     kernel.advance(by: .seconds(2))
     #expect(kernel.story.last == "wifi route_up eth0")
-    // Somebody removes that route from a link that works: nothing shows that the tunnel needs it.
+    // Somebody removes that route although its link works, so nothing shows that the tunnel needs the route.
     kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = nil
     kernel.answers[.beneath(.ipv4, .way(other))] = Kernel.into(10)
     kernel.tell(.routing(.ipv4, isRemoval: true))
@@ -379,7 +383,7 @@ import Testing
     kernel.advance(by: .seconds(2))
     kernel.tell(.routing(.ipv4, isRemoval: false))
     #expect(kernel.carrier == "wlan0 tun0 wifi")
-    // The server is inside the tunnel.
+    // This server is inside the tunnel, so the route to it does not count.
     kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = .hostRoutes([.ip("10.8.10.77")])
     kernel.answers[.beneath(.ipv4, .way(.ip("10.8.10.77")))] = Kernel.over(3)
     kernel.advance(by: .seconds(2))

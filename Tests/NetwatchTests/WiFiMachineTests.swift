@@ -14,7 +14,7 @@ import Testing
     return connection
   }
 
-  /// A machine that has told of a path over the access point 1 of a network.
+  /// Returns a machine to which a path over an access point of the network `home` was published at 1 s.
   private static func machine(
     _ changes: WiFiReporting.SignalChanges? = .steps, _ accessPoint: UInt64? = 1, _ signal: Int? = -55
   ) -> WiFiMachine {
@@ -155,7 +155,7 @@ import Testing
     #expect(machine.handle(.associationsLost, at: .seconds(3)).isEmpty)
     #expect(Self.summary(machine.handle(.sampled(Self.connection(2)), at: .seconds(3))) == ["roamed 2 -55"])
     #expect(Self.join(&machine, 2, at: 4).isEmpty)
-    // Without such a loss, a sample is no news of one.
+    // Without such a loss, a sample with another access point is no news of a roam.
     #expect(machine.handle(.sampled(Self.connection(9)), at: .seconds(5)).isEmpty)
   }
 

@@ -1,4 +1,4 @@
-# Shared by the benchmarks: tools, programs, and a network of their own.
+# Shared by the benchmarks: tools, programs, and a network namespace. Source this file.
 
 set -euo pipefail
 
@@ -6,12 +6,12 @@ bench_folder=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build_folder=${NETWATCH_BENCH_BUILD:-$bench_folder/.build}
 compiler_flags=(-O2 -Wall -Wextra)
 
-# Ordinary users often lack the folders where ip stands.
+# The PATH of ordinary users often lacks the folders that contain ip.
 PATH=$PATH:/usr/sbin:/sbin
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
-# 2, because 1 means that a target was missed.
+# die MESSAGE: exits with 2, because 1 means that a target was missed.
 die() {
   say "$*"
   exit 2
@@ -56,7 +56,7 @@ compile_programs() {
   ) || die "could not compile the programs"
 }
 
-# compile_swift PRODUCT: into the folder `release` beside the other programs.
+# compile_swift PRODUCT: builds a Swift product into the folder `release` beside the other programs.
 compile_swift() {
   command -v swift >/dev/null || die "there is no swift here"
   say "building $1"
@@ -76,7 +76,8 @@ netwatch_path() {
   printf '%s\n' "$path"
 }
 
-# run_benchmark NAME [--rounds N] [--apart | --cold] [--host] [--probe]
+# run_benchmark NAME [--rounds N] [--apart | --cold] [--host] [--probe]: builds everything, and runs a benchmark in a
+# network namespace.
 run_benchmark() {
   install_packages
   build_folder=$(mkdir -p "$build_folder" && cd "$build_folder" && pwd)
@@ -85,9 +86,9 @@ run_benchmark() {
   netwatch=$(netwatch_path)
   ((EUID == 0)) || namespace=(unshare -Urn)
   "${namespace[@]}" true || die "no right to make a network namespace"
-  # Pages of a file just written count as private dirty until they reach the disk.
+  # Pages of a file that was just written count as private dirty until they reach the disk.
   sync
-  # A host's name is asked of the benchmark's own server.
+  # With --host, the benchmark's own server answers questions about the name.
   local prepare='ip link set lo up && exec "$@"'
   if [[ " $* " == *' --host '* ]]; then
     namespace+=(--mount)

@@ -1,7 +1,7 @@
-# Shared by the checks of the bindings and by their builds; to be sourced after contrib/common.sh.
-# A cable, enp1s0, leads to a router in a second network namespace.
+# Shared by the checks of the bindings and by their builds. Source this file after contrib/common.sh. A cable, enp1s0,
+# leads to a router in a second network namespace.
 
-# Sets `library`, the folder that contrib/bindings/c/build has printed: find_library [FOLDER]
+# find_library [FOLDER]: sets `library` to the folder that contrib/bindings/c/build has printed, or builds it.
 find_library() {
   if [ $# -gt 0 ]; then library=$1; else library=$("$top/contrib/bindings/c/build" | tail -n 1); fi
   library=$(cd "$library" && pwd) || die "there is no folder '$library'."
@@ -9,13 +9,13 @@ find_library() {
   export PKG_CONFIG_PATH=$library/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 }
 
-# Runs a check again, where is_inside is yes, in namespaces of its own: in_a_world NAME ARGUMENT... All that still runs at the end
-# goes with them.
+# in_a_world NAME ARGUMENT...: runs a check again in namespaces of its own, with is_inside=yes. Everything that still
+# runs at the end is ended with the namespaces.
 in_a_world() {
   unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside "$@"
 }
 
-# Puts two commands into the folder, pull and plug-in: make_world FOLDER
+# make_world FOLDER: makes the cable and the router, and writes two commands to the folder: pull and plug-in.
 make_world() {
   unshare --net sleep 600 &
   local router=$! here
@@ -26,7 +26,7 @@ make_world() {
     chmod 755 "$1/${command%:*}"
   done
   export PATH=$1:$PATH
-  # There is no service.
+  # No service has this socket.
   export NETWATCH_SOCKET=$1/no-service
   ip link set lo up
   ip link add enp1s0 type veth peer name cable netns "$router"
@@ -37,16 +37,18 @@ make_world() {
   ip route add default via 192.168.1.1
 }
 
-# Starts COMMAND in the background, with its output in lines and errors; its number is then `running`.
+# start COMMAND...: starts COMMAND in the background, with its output in the files lines and errors, and sets `running`
+# to its process.
 start() {
-  # The shell of the background would empty them later, and what the command before has said would count.
+  # The files are emptied first, because the shell in the background would do that too late, and lines of the command
+  # before would count.
   : >"$work/lines"
   : >"$work/errors"
   "$@" >>"$work/lines" 2>>"$work/errors" &
   running=$!
 }
 
-# Waits until COMMAND succeeds, for 30 seconds at most.
+# within_time COMMAND...: waits until COMMAND succeeds, for at most 30 seconds.
 within_time() {
   local end=$((SECONDS + 30))
   until "$@"; do
@@ -55,11 +57,11 @@ within_time() {
   done
 }
 
-# Waits until FILE has COUNT lines that match PATTERN: has FILE COUNT PATTERN
+# has FILE COUNT PATTERN: waits until FILE has COUNT lines that match PATTERN.
 has() { within_time has_now "$@" || { cat "$1" && false; }; }
 has_now() { [ "$(grep -cE -e "$3" "$1" 2>/dev/null)" = "$2" ]; }
 
-# Waits until the process with this number has ended, and checks its exit status: ends PID STATUS
+# ends PID STATUS: waits until the process has ended, and checks its exit status.
 ends() {
   local status=0
   within_time is_gone "$1" || { echo "process $1 still runs" && return 1; }
@@ -68,7 +70,7 @@ ends() {
 }
 is_gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; }
 
-# Checks the exit status and what is on standard error: fails STATUS PATTERN COMMAND...
+# fails STATUS PATTERN COMMAND...: checks the exit status of COMMAND, and that its standard error matches PATTERN.
 fails() {
   local status=0
   timeout 30 "${@:3}" >"$work/output" 2>"$work/errors" || status=$?

@@ -1,29 +1,29 @@
-# Shared by contrib/verify guest and the scripts here; to be sourced.
+# Shared by contrib/verify guest and the scripts in this folder. Source this file.
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 guest_parts=$top/contrib/guest
 guest_folder=$(realpath -m "${NETWATCH_GUEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/guest}")
-# Debian's packages, unpacked.
+# The folder with Debian's unpacked packages.
 guest_root=$guest_folder/root
 guest_libraries=$guest_root/usr/lib/x86_64-linux-gnu
-# The kernel and its modules: that of this machine's Debian lies beside the tools.
+# The folder of the kernel and its modules. The kernel of this machine's Debian is in the folder of the tools.
 guest_release=${NETWATCH_GUEST_KERNEL:-}
 guest_kernel=$guest_root${guest_release:+-$guest_release}
-# Says which kernel it is, and that all is there: it is written last. Another name makes every machine fetch everything anew,
-# after a change to the list of packages.
+# The file that names the kernel. It is written last, so it also shows that everything is there. If its name changes,
+# every machine fetches everything again, as is needed after a change of the list of packages.
 guest_version=$guest_folder/version-2${guest_release:+-$guest_release}
 
-# For where the packages cannot be had.
+# skip REASON: ends with 77, because packages are not available.
 skip() {
   say "netwatch: skipped: $*"
   exit 77
 }
 
-# unpacked PROGRAM NAME ARGUMENTS…: runs a program of the packages, under a name.
+# unpacked PROGRAM NAME ARGUMENT…: runs a program of the unpacked packages under a name.
 unpacked() {
   (export LD_LIBRARY_PATH=$guest_libraries && exec -a "$2" "$guest_root/usr/bin/$1" "${@:3}")
 }
 
-# copy_modules FOLDER NAME…: the kernel's modules, and those that they stand on, to a root file system.
+# copy_modules FOLDER NAME…: copies modules of the kernel, and those that they depend on, to a root file system.
 copy_modules() {
   local version name path
   version=$(<"$guest_version")
@@ -36,7 +36,8 @@ copy_modules() {
   unpacked kmod depmod -b "$1" "$version"
 }
 
-# pack_tree FOLDER ARCHIVE [FIND…]: the archive that the kernel unpacks into memory; FIND says what is left out.
+# pack_tree FOLDER ARCHIVE [FIND…]: writes the archive that the kernel unpacks into memory. FIND are expressions of find
+# that leave files out.
 pack_tree() {
   local owner=()
   [ "$(id -u)" = 0 ] || owner=(-R 0:0)

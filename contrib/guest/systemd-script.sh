@@ -1,12 +1,12 @@
 #!/bin/bash
-# What the units have to do where systemd is the first process. contrib/verify packages runs this in its guest, in which
-# the package is installed, and lies in /root.
+# Checks what the units do if systemd is the first process. contrib/verify packages runs this script in its guest. The
+# package is installed there, and also lies in /root.
 set -u
 export LC_ALL=C.UTF-8 SYSTEMD_PAGER=cat
 failed=0
 lines=/tmp/lines
 
-# eventually COMMAND…: waits until it succeeds; everything is slow here.
+# eventually COMMAND…: waits at most 30 seconds until a command succeeds, because everything is slow in the guest.
 eventually() {
   local end=$((SECONDS + 30))
   until "$@"; do
@@ -15,7 +15,7 @@ eventually() {
   done
 }
 
-# expect WHAT COMMAND…
+# expect WHAT COMMAND…: waits until a command succeeds, and prints the result.
 expect() {
   if eventually "${@:2}" >/tmp/said 2>&1; then
     echo "  ok      $1"
@@ -25,22 +25,22 @@ expect() {
   fi
 }
 
-# gives TEXT COMMAND…
+# gives TEXT COMMAND…: succeeds if the command prints exactly TEXT.
 gives() { [ "$("${@:2}")" = "$1" ]; }
 property() { systemctl show -P "$1" "${2:-netwatch.service}"; }
 has() { gives "$2" property "$1"; }
 not() { ! "$@"; }
 as_person() { runuser -u person -- env XDG_RUNTIME_DIR=/run/user/1000 "$@"; }
 of_person() { as_person systemctl --user "$@"; }
-# The last line that the follower has written.
+# now PATTERN: succeeds if the last line of `netwatch --follow` matches PATTERN.
 now() { tail -n 1 "$lines" | grep -q -- "$1"; }
-# losses COUNT: so many has it told of.
+# losses COUNT: succeeds if `netwatch --follow` has reported this many losses.
 losses() { gives "$1" grep -c '"event":"reachability","reason":"link_down"' "$lines"; }
 are_gone() { ! compgen -G "$1" >/dev/null; }
 
 useradd -u 1000 -m person
 ip link set lo up
-# Its other end is up, and leads nowhere.
+# The other end of this link is up, and leads nowhere.
 ip link add d0 type veth peer name d1
 ip link set d1 up
 ip address add 10.64.0.2/24 dev d0
@@ -169,7 +169,8 @@ ip route add default via 10.64.0.1
 expect "start a target with the network" gives active of_person is-active network-reachable.target
 ip link set d0 down
 expect "stop it with the network" gives inactive of_person is-active network-reachable.target
-# The backup is a stand-in: the condition is what is tried. systemd may forget at once how a unit has ended that it has skipped.
+# A stand-in replaces the backup, because only the condition is tried. systemd may forget at once how a skipped unit has
+# ended.
 as_person mkdir -p $units/restic-unmetered.service.d
 as_person tee $units/restic-unmetered.service.d/stand-in.conf >/dev/null <<'UNIT'
 [Service]

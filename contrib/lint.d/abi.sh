@@ -1,7 +1,7 @@
 # The header and libnetwatch have every symbol, type and constant that contrib/bindings/c/symbols promises to programs.
 #
-# More than that is fine, and told. Also compiles the header as C and as C++. NETWATCH_LIBRARY is the folder that
-# contrib/bindings/c/build has printed; otherwise the library is built.
+# Additional symbols are allowed, and are printed. The header is also compiled as C and as C++. NETWATCH_LIBRARY is the
+# folder that contrib/bindings/c/build has printed; if it is not set, the library is built.
 . "$top/contrib/bindings/c/header.sh"
 need_packages gcc g++ libc6-dev binutils
 export LC_ALL=C
@@ -16,13 +16,13 @@ library=$folder/lib/libnetwatch.so.1
 for file in "$header" "$library"; do [ -f "$file" ] || die "there is no $file; contrib/bindings/c/build prints the right folder."; done
 fail() { say "netwatch: $*"; failed=1; }
 
-# The names of parameters may change.
+# The names of parameters may change, so they are removed.
 without_names() { sed -E 's/\(\*[a-z_]+\)/(*)/g; s/([ *])[a-z_]+([,)])/\1\2/g; s/ +([,)])/\1/g'; }
 
-# The guard and the visibility are the header's own business, and the version is to change.
+# The include guard and the macro for visibility are not part of the ABI. The version is expected to change.
 macros() { sed -nE 's/^#define (NETWATCH_[A-Z_]+)\>.*/\1/p' "$header" | grep -vxE 'NETWATCH_(H|API)' | sort -u; }
 
-# The compiler says what the constants are.
+# The compiler prints the values of the constants.
 constants() {
   declarations "$header" | sed -n 's/^enum[^{]*{\(.*\)}/\1/p' | grep -oE 'NETWATCH_[A-Z0-9_]+'
   macros | grep -v '^NETWATCH_VERSION_' || true
@@ -50,7 +50,7 @@ while read -r line; do
   fail "the build lacks '$line', which contrib/bindings/c/symbols promises: programs that use it would break."
 done < <(comm -23 <(sort -u "$promised") "$work/built")
 
-# What a program compiles against has to be there when it is linked, and nothing else.
+# The library must export exactly the functions that the header declares.
 diff <(sed -nE 's/^function .*[ *](netwatch_[a-z_]+)\(.*/\1/p' "$work/built" | sort) \
   <(sed -nE 's/^symbol (netwatch_.*)@@.*/\1/p' "$work/built" | sort) >"$work/difference" || {
   sed -n 's/^< //p' "$work/difference" | while read -r name; do

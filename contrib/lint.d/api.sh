@@ -1,21 +1,22 @@
 # Programs that are written for the last release still compile: nothing public of its libraries is missing.
 #
-# A version that may break the API by the rules of Semantic Versioning passes, and the breakages are printed. The last release is
-# the latest tag v*, but for the one that the files are. It is built once in .build-api, some minutes. `verify api` tries the check.
+# A version that may break the API according to Semantic Versioning passes, and the breakages are printed. The last
+# release is the latest tag v*, except a tag of the commit that is checked. It is built once in .build-api, which takes
+# some minutes. `verify api` tests this check.
 need_packages git
 command -v swift-api-digester >/dev/null ||
   die "there is no swift-api-digester here; it comes with the toolchains of swift.org."
 
-# git_of PACKAGE ARGUMENT…
+# git_of PACKAGE ARGUMENT…: runs git in the folder of a package.
 git_of() { git -C "$1" "${@:2}"; }
 
-# version_at PACKAGE [TAG]: that of the files as they are, or as they were.
+# version_at PACKAGE [TAG]: prints the version in the files as they are, or as they were at TAG.
 version_at() {
   local path=Sources/Netwatch/Support/NetwatchVersion.swift
   if [ $# = 2 ]; then git_of "$1" show "$2:$path"; else cat "$1/$path"; fi | sed -n 's/.*static let text = "\(.*\)"/\1/p'
 }
 
-# may_break OLD NEW: whether Semantic Versioning lets NEW break the API of OLD.
+# may_break OLD NEW: succeeds if Semantic Versioning allows the version NEW to break the API of the version OLD.
 may_break() {
   local old new
   IFS=. read -ra old <<<"$1"
@@ -23,14 +24,15 @@ may_break() {
   ((new[0] > old[0])) || ((old[0] == 0 && new[0] == 0 && new[1] > old[1]))
 }
 
-# earlier_tag PACKAGE: the latest version, but for the one that the files are.
+# earlier_tag PACKAGE: prints the tag of the latest version, except one of the commit that is checked.
 earlier_tag() {
   local but=()
   ! git_of "$1" diff --quiet HEAD || but=(--no-contains HEAD)
   git_of "$1" tag --merged HEAD "${but[@]}" --list 'v[0-9]*' --sort=-version:refname | sed -n 1p
 }
 
-# of_manifest PACKAGE: a line each: "module NAME" for the targets of library products, "pkg-config NAME" for C libraries.
+# of_manifest PACKAGE: prints a line "module NAME" for each target of a library product, and "pkg-config NAME" for each
+# C library.
 of_manifest() {
   swift package --package-path "$1" dump-package | python3 -c '
 import json, sys
@@ -43,7 +45,8 @@ for target in package["targets"]:
         print("pkg-config", target["pkgConfig"])'
 }
 
-# dump PACKAGE FOLDER BUILD: writes the API of each library product as FOLDER/NAME.json; BUILD is for swift build.
+# dump PACKAGE FOLDER BUILD: writes the API of each library product to FOLDER/NAME.json. BUILD is the scratch path of
+# swift build.
 dump() {
   local package=$1 folder=$2 build=$3 kind name folder_of_c flag includes=() modules=()
   while read -r kind name; do
@@ -65,13 +68,13 @@ dump() {
   for name in "${modules[@]}"; do
     swift-api-digester -sdk / -dump-sdk -swift-only -avoid-location -avoid-tool-args -module "$name" "${includes[@]}" \
       -module-cache-path "$folder/cache" -o "$folder/$name.json" 2>"$folder/said" || true
-    # It also ends with 0 if it could not read the module; then its file is empty.
+    # swift-api-digester also ends with 0 if it could not read the module. Its file is then empty.
     grep -q '"usr"' "$folder/$name.json" || { cat "$folder/said" >&2; die "swift-api-digester could not read $name."; }
   done
   rm -r "$folder/cache" "$folder/said"
 }
 
-# breakages OLD NEW: what the folder NEW lacks of the folder OLD, one a line.
+# breakages OLD NEW: prints what the folder NEW lacks of the folder OLD, one thing in each line.
 breakages() {
   local file name
   for file in "$1"/*.json; do
@@ -85,7 +88,8 @@ breakages() {
   done
 }
 
-# broken_promises PACKAGE TAG: what contrib/bindings/c/symbols had then and has no more. A new soname is a new library.
+# broken_promises PACKAGE TAG: prints the symbols that contrib/bindings/c/symbols had at TAG and does not have any more.
+# A new soname is a new library, which may break all promises.
 broken_promises() {
   local path=contrib/bindings/c/symbols
   git_of "$1" show "$2:$path" 2>/dev/null | sort -u >"$work/promised" || true
@@ -94,7 +98,7 @@ broken_promises() {
   comm -23 "$work/promised" "$work/promises" | sed 's/^/libnetwatch: /; s/$/ is promised no more/'
 }
 
-# check PACKAGE [TAG]
+# check PACKAGE [TAG]: compares the package with the last release, or with TAG.
 check() {
   local package=$1 tag=${2:-} old new scratch=$1/.build-api commit found promises
   [ -n "$tag" ] || tag=$(earlier_tag "$package")

@@ -1,6 +1,6 @@
 # DocC accepts the libraries' documentation, and 95 % of public declarations have a comment; says where the pages are.
 #
-# The folder can be served by any web server.
+# Any web server can serve the folder.
 for tool in docc swift-symbolgraph-extract; do
   command -v "$tool" >/dev/null || die "there is no $tool here; it comes with the toolchains of swift.org."
 done
@@ -12,7 +12,7 @@ mkdir "$scratch"
 for library in "${libraries[@]}"; do swift build --package-path "$top" --target "$library" >&2; done
 programs=$(swift build --package-path "$top" --show-bin-path)
 target=$(swift -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | sed -n 1p)
-# What the modules import: each other, and the headers of C.
+# The modules import each other and the C headers.
 includes=(-I "$programs/Modules")
 for folder in "$top"/Sources/C*/; do includes+=(-I "$folder"); done
 for flag in $(pkg-config --cflags-only-I libnl-3.0 libcurl openssl); do includes+=(-Xcc "$flag"); done
@@ -26,8 +26,8 @@ for library in "${libraries[@]}"; do
     --warnings-as-errors --enable-inherited-docs --fallback-bundle-identifier "$library" \
     --output-path "$scratch/$library.doccarchive" >&2
 done
-# What a protocol or the compiler supplies does not count: inherited comments, synthesized members, and members that witness a
-# requirement of another module, such as == and description.
+# What a protocol or the compiler supplies does not count: inherited comments, synthesized members, and members that
+# implement a requirement of another module, such as == and description.
 python3 - "${libraries[@]/#/$scratch/}" <<'PYTHON'
 import json
 import pathlib

@@ -15,7 +15,7 @@ done >"$lines/event-now.jsonl"
 "$netwatch" status --json --network-id >>"$lines/event-now.jsonl"
 for trace in Tests/Traces/*.trace; do "$netwatch" replay --json "$trace"; done >"$lines/event-replay.jsonl"
 cat Tests/Traces/*.jsonl >"$lines/event-traces.jsonl"
-# Exits with 1 if nothing is reachable.
+# `explain` exits with 1 if nothing is reachable.
 for target in '' 192.0.2.1 2001:db8::1; do
   "$netwatch" explain --json $target || [ $? = 1 ]
 done >"$lines/explain-now.jsonl"
@@ -24,5 +24,5 @@ done >"$lines/explain-now.jsonl"
 for option in '' --outages; do
   "$netwatch" log --json --file "$lines/state/log.sqlite" $option
 done >"$lines/log-now.jsonl"
-# Debian's own, which has the package.
+# Debian's own Python, for which python3-jsonschema is installed.
 /usr/bin/python3 Tests/Schemas/check "$lines"

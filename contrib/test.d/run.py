@@ -22,16 +22,17 @@ import threading
 import time
 
 LIMIT = 60 * float(os.environ.get("NETWATCH_TEST_PATIENCE") or 1)
-# Most tests wait for something more than they compute.
+# Most tests wait more than they compute, so three run for each processor.
 AT_ONCE = 3 * (os.cpu_count() or 1)
-# They need a kernel of their own: contrib/verify guest.
+# These tests need a kernel of their own. `contrib/verify guest` runs them.
 GUEST = "^IntegrationTests\\.Guest"
-# Their suites take milliseconds, and a process takes a fifth of a second to start: several share one.
+# The suites of these modules take milliseconds, and a process takes a fifth of a second to start, so several suites
+# share a process.
 TOGETHER, SMALL = 8, re.compile("^Netwatch(?!HTTPTests)")
 PLACE = re.compile(r"/[^/]+\.swift:\d+:\d+$")
 
 
-# In the environment of all that the tests start, by which it is known afterwards.
+# This variable is in the environment of all programs that tests start, so that they can be found afterwards.
 MARK = f"NETWATCH_TEST_RUN={os.getpid()}"
 
 
@@ -122,8 +123,8 @@ class Suites:
                 elif not self.is_ended:
                     self.report.has_failed(test, f"the process has ended with {status}\n{said}")
                 self.report.has_ended(test)
-            # At its end a process may still crash, and a sanitizer tells what it has found. One that says nothing about any test would
-            # do so again.
+            # A process may still crash at its end, and a sanitizer then reports what it has found. A process that
+            # reports no result of any test would fail again in the same way.
             is_bad = status and not left & self.report.failed.keys()
             if not running and (is_bad or left == self.tests - self.report.ended):
                 self.report.has_failed(", ".join(sorted({suite_of(test) for test in left})), f"the process has ended with {status}\n{said}")
@@ -157,7 +158,7 @@ class Suites:
                 if hangs:
                     self.end()
                     break
-        # What the tests have started may outlive them, and holds the pipe.
+        # Programs that the tests have started may still run and keep the pipe open.
         events.join(5)
         output.seek(0)
         said = output.read()
@@ -209,7 +210,7 @@ def main():
         sys.exit(f"netwatch: no test has a name that matches {filters[0]}.")
     report = Report(tests, folder)
 
-    # The longest first, as they were the last time, so that none is left alone at the end.
+    # The tests that took longest in the last run come first, so that no long test runs alone at the end.
     times_file = os.path.join(folder, "tests.json")
     try:
         with open(times_file) as file:

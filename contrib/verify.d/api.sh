@@ -2,12 +2,12 @@
 # Half a minute.
 need_swift
 need_packages git python3
-# Only its functions.
+# NETWATCH_API_TEST makes api.sh define its functions and run nothing.
 NETWATCH_API_TEST=yes
 . "$top/contrib/lint.d/api.sh"
 package=$work/package
 source=$package/Sources/Small/Small.swift version=$package/Sources/Netwatch/Support/NetwatchVersion.swift
-# expect STATUS TEXT WHAT
+# expect STATUS TEXT WHAT: checks the package, and expects this exit status and a line with TEXT.
 expect() {
   local status=0
   (check "$package") >"$work/said" 2>&1 || status=$?

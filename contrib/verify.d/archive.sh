@@ -1,8 +1,9 @@
 # Tries the archive for any Linux on Debian 11, 12 and 13, and with each libcurl that netwatch-http must refuse.
 # As root, a minute; the first time six, and 400 MB that stay in ~/.cache/netwatch. ARGUMENT: an archive of contrib/package archive.
 #
-# Downloads over HTTP and TLS, probes and the log work on 12 and 13. On 11, without libcurl, and with each libcurl whose TLS
-# netwatch-http cannot judge, one sentence says so, the status is 2, and no connection is made.
+# Downloads over HTTP and TLS, probes and the log must work on Debian 12 and 13. On Debian 11, without libcurl, and with
+# each libcurl whose TLS netwatch-http cannot judge, netwatch must print one sentence, exit with 2 and make no
+# connection.
 be_root "make a Debian to unpack the archive on"
 need_packages mmdebstrap openssl gcc libc6-dev libcurl4-openssl-dev util-linux
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/roots
@@ -10,7 +11,7 @@ archive=${1:-$("$top/contrib/package" archive | sed -n 1p)}
 [ -f "$archive" ] || die "there is no file '$archive'; contrib/package archive prints the right one."
 archive=$(realpath "$archive")
 
-# make_root SUITE PACKAGE…: the root of a small Debian, from the cache if it is there.
+# make_root SUITE PACKAGE…: makes the root of a small Debian, or unpacks it from the cache.
 make_root() {
   local mirror
   root=$work/$1
@@ -32,12 +33,12 @@ make_root() {
   cp "$work/body" "$root/srv/plain/file"
   echo yes >"$root/srv/plain/yes"
   cp "$work"/{leaf,other}.{pem,key} "$work/ca.pem" "$root/srv"
-  # What s_server sends as it is.
+  # The TLS server (openssl s_server) sends this file as it is, so the file contains a whole response.
   printf 'HTTP/1.1 200 OK\r\nContent-Length: %s\r\nConnection: close\r\n\r\n' "$(stat -c %s "$work/body")" |
     cat - "$work/body" >"$root/srv/tls/file"
 }
 
-# inside COMMAND…: in the root, over a cable to a machine with web servers.
+# inside COMMAND…: runs a command in the root, which is connected by a cable to a machine with web servers.
 inside() {
   # shellcheck disable=SC2016 # For the inner shell.
   unshare --mount --net --pid --fork --kill-child bash -c '
@@ -46,7 +47,7 @@ inside() {
   ' "$root" "$@"
 }
 
-# Runs a command, then prints how many connections have been made to the servers: in-network COMMAND…
+# in-network COMMAND…: runs a command, and then prints how many connections were made to the servers.
 cat >"$work/in-network" <<'SCRIPT'
 #!/bin/bash
 cd /root || exit 99
@@ -73,8 +74,8 @@ echo "connections: $(there awk '/^Tcp: [0-9]/ { print $7 }' /proc/net/snmp)"
 exit "$status"
 SCRIPT
 
-# ends STATUS CONNECTIONS SENTENCE COMMAND…: with that status, after this many connections ("some" for any), and with the sentence
-# alone on standard error.
+# ends STATUS CONNECTIONS SENTENCE COMMAND…: checks that a command exits with STATUS after CONNECTIONS connections
+# ("some" for any number), and prints only SENTENCE on standard error.
 ends() {
   local status=0 connections
   inside "${@:4}" >"$work/output" 2>"$work/error" || status=$?
@@ -88,13 +89,14 @@ ends() {
   fi
 }
 
-# gets OPTION… URL: a download succeeds, to the byte.
+# gets OPTION… URL: checks that a download succeeds and that every byte is right.
 gets() {
   rm -f "$root/root/file"
   ends 0 some '' netwatch get --quiet "$@" && cmp "$root/root/file" "$work/body"
 }
 
-# refuses SENTENCE [COMMAND…]: no program of the archive makes a connection; COMMAND, such as env, starts them.
+# refuses SENTENCE [COMMAND…]: checks that no program of the archive makes a connection. COMMAND, such as env, starts
+# the programs.
 refuses() {
   rm -f "$root/root/file"
   ends 2 0 "$1" "${@:2}" netwatch get --quiet http://192.168.1.1/file &&
@@ -103,7 +105,7 @@ refuses() {
     [ ! -e "$root/root/file" ]
 }
 
-# works: all that the archive brings.
+# works: checks everything that the archive contains.
 works() {
   local url=https://192.168.1.1/file
   expect "gets a file" gets http://192.168.1.1/file
@@ -122,20 +124,21 @@ works() {
   expect "keeps a log" sees '1 outage' sh -c 'ip link set enp1s0 down; netwatch -f --log --count 1 && netwatch log'
 }
 
-# sees TEXT COMMAND…
+# sees TEXT COMMAND…: checks that a command succeeds and prints TEXT.
 sees() {
   inside "${@:2}" >"$work/output" 2>&1 || { cat "$work/output" && return 1; }
   grep -qF -e "$1" "$work/output" || { cat "$work/output" && return 1; }
 }
 
-# empty FILE [LIBRARY…]: a library of that name with nothing in it, which is linked to those.
+# empty FILE [LIBRARY…]: makes an empty library with the name of FILE, which is linked to these libraries.
 empty() {
   gcc -shared -nostdlib "-Wl,-soname,${1##*/}" -Wl,--no-as-needed -Wl,--allow-shlib-undefined -o "$1" \
     -x c /dev/null -x none "${@:2}"
 }
 
-# fake NAME VERSION TLS LIBRARY…: a libcurl in /srv/NAME that says that and is linked to those. It could make requests, by the
-# functions of the machine's libcurl. With -DINSIDE, it calls an OpenSSL of its own.
+# fake NAME VERSION TLS LIBRARY…: makes a libcurl in /srv/NAME that reports VERSION and TLS and is linked to these
+# libraries. It could make requests, with the functions of the machine's libcurl. With -DINSIDE, it calls an OpenSSL of
+# its own.
 fake() {
   local folder=$root/srv/$1
   mkdir -p "$folder"
@@ -207,7 +210,7 @@ expect "refuses an older libcurl" refuses "netwatch-http needs $wanted; this one
 fake several 8.5.0 "OpenSSL/$version (GnuTLS/3.7.9)" "${linked[@]}"
 expect "refuses a libcurl that can change its TLS" \
   refuses "netwatch-http needs $wanted; this one is libcurl 8.5.0 with .*GnuTLS.*" env "$(with several)"
-# What it brings is linked to the machine's OpenSSL, but it is not itself.
+# The libraries that this libcurl brings are linked to the machine's OpenSSL, but the libcurl itself is not.
 mkdir "$root/srv/static"
 empty "$root/srv/static/libthird.so" "${linked[@]}"
 fake static 8.5.0 "OpenSSL/$version" -DINSIDE "$root/srv/static/libthird.so"
@@ -219,7 +222,7 @@ expect "refuses one that is linked to the machine's OpenSSL as well" \
 fake other-version 8.5.0 OpenSSL/3.99.0 "${linked[@]}"
 expect "refuses a libcurl that uses another OpenSSL 3" refuses "netwatch-http needs $wanted; this one, .*, uses another than .*" \
   env "$(with other-version)"
-# A second libssl, whose functions are found before those of the first.
+# This libcurl brings a second libssl, whose functions are found before those of the first one.
 mkdir "$root/srv/two"
 echo 'void SSL_CTX_new(void) {}' >"$work/two.c"
 empty "$root/srv/two/libssl.so.81" -fPIC "$work/two.c"
@@ -230,7 +233,7 @@ fake poor 8.5.0 "OpenSSL/$version" "${linked[@]}"
 empty "$root/srv/poor/libmachine.so"
 expect "refuses a libcurl that lacks functions" refuses "netwatch-http cannot use libcurl 8.5.0 .* lacks the function curl_.*" \
   env "$(with poor)"
-# A library whose function stands before OpenSSL's own of the same name.
+# This library has a function with a name of OpenSSL's, which is found before OpenSSL's own.
 empty "$root/srv/before.so" -fPIC "$work/two.c"
 expect "refuses a libcurl whose functions of OpenSSL are replaced" \
   refuses "netwatch-http needs $wanted; this one, .*, uses another than .*" env LD_PRELOAD=/srv/before.so
@@ -245,10 +248,10 @@ expect "follows without an answer" sees 'netwatch: --probe: netwatch-http cannot
   sh -c 'timeout 2 netwatch -f --probe http://192.168.1.1/yes; [ $? = 124 ]'
 
 say "No glibc"
-# But for /proc, which Swift's runtime wants.
+# Swift's runtime needs /proc. Everything else is missing.
 mkdir -p "$work/bare/proc"
 tar -xzf "$archive" -C "$work/bare" --strip-components 1
-# bare COMMAND…: netwatch refuses it.
+# bare COMMAND…: checks that netwatch refuses COMMAND with a sentence.
 bare() {
   local status=0
   # shellcheck disable=SC2016 # For the inner shell.

@@ -1,12 +1,12 @@
 # Runs the recipes of contrib/bars in the real bars, without a screen.
 # As root, five minutes. ARGUMENTS: names of bars.
 #
-# What they show when a cable is pulled, is back, and while a request runs; how soon; that names of networks open nothing; and that
-# nothing stays behind. Each bar gets a network namespace of its own; sway refuses to be root and becomes nobody. A bar that Debian
-# does not have is left out, and said so.
+# Checks what the bars show when a cable is pulled and plugged in again and while a request runs, and how soon; that
+# names of networks open nothing; and that no process is left. Each bar has a network namespace of its own. sway refuses
+# to run as root, so it becomes nobody. A bar that Debian does not have is skipped with a message.
 #
-# NETWATCH           the program; otherwise it is built
-# NETWATCH_PICTURES  a folder where pictures of the bars are kept
+# NETWATCH           the program to test. Default: it is built
+# NETWATCH_PICTURES  the folder where pictures of the bars are kept. Default: none
 here=$top/contrib/bars
 all=()
 for recipe in "$here"/*; do
@@ -31,7 +31,8 @@ if [ -z "${NETWATCH:-}" ]; then
   swift build --package-path "$top" --product netwatch >&2
   NETWATCH=$(swift build --package-path "$top" --show-bin-path)/netwatch
 fi
-# A path of its own, where nobody may read it, and by which its processes are known.
+# The program has a path of its own. The user nobody may execute it but not read it, and its processes are found by this
+# path.
 mkdir "$work/bin"
 install -m 755 "$NETWATCH" "$work/bin/netwatch"
 
@@ -49,7 +50,7 @@ for bar in "${bars[@]}"; do
   mkdir -m 700 "$folder"
   chown 65534:65534 "$folder"
   status=0
-  # Whatever a bar leaves behind ends with the namespace.
+  # Everything that a bar leaves running ends with the namespace.
   env -i PATH="$work/bin:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin:/usr/games" WORK="$folder" TOOLS="$work" \
     unshare --net --pid --fork --mount-proc --kill-child "$here/harness/world" "$bar" || status=$?
   [ "$status" = 0 ] || faulty+=("$bar")

@@ -4,7 +4,7 @@
 examples=$top/contrib/bindings/c/examples
 flags=(-std=c11 -Wall -Wextra -pedantic -Werror)
 
-# compile NAME FILE PACKAGE...
+# compile NAME FILE PACKAGE...: compiles an example with the flags of these pkg-config packages.
 compile() {
   local options
   options=$(pkg-config --cflags --libs "${@:3}")
@@ -14,13 +14,14 @@ compile() {
 
 short() { [ "$(wc -l <"$1")" -le 40 ] || { wc -l "$1" && false; }; }
 
-# A C++ compiler takes the header, and a C compiler takes it alone.
+# takes_header COMPILER LANGUAGE: checks that a C or C++ compiler accepts a file that contains only the header.
 takes_header() { printf '#include <netwatch.h>\n' | "$1" -x "$2" -fsyntax-only -Wall -Wextra -pedantic -Werror -I"$library/include" -; }
 
 says() { [ "$("${@:2}")" = "$1" ]; }
 tells() { "${@:2}" | grep -F -e "$1"; }
 
-# Runs a program and pulls the cable: follow NAME FIRST LOST BACK, three patterns for its lines
+# follow NAME FIRST LOST BACK: runs a program, pulls the cable and plugs it in again. Three patterns say which lines are
+# expected.
 follow() {
   local first=$2 lost=$3 back=$4
   start "$work/$1"
@@ -51,7 +52,7 @@ if [ "$is_inside" = yes ]; then
   kill -TERM "$running"
   expect "glib: ends at SIGTERM, by its own hand" ends "$running" 0
 
-  # The reader takes the first line.
+  # The reader reads one line and ends.
   mkfifo "$work/reader"
   "$work/poll" no-service >"$work/reader" &
   running=$!
@@ -63,7 +64,7 @@ if [ "$is_inside" = yes ]; then
   expect "poll: passes its options on" has "$work/lines" 1 '"reason":"no_route"'
   kill -TERM "$running"
 
-  # A service comes, counts the requests of a program, and goes.
+  # A service starts, counts the requests of a program, and ends.
   mkdir -m 700 "$work/run"
   export NETWATCH_SOCKET=$work/run/socket
   start "$work/poll"
@@ -85,7 +86,7 @@ if [ "$is_inside" = yes ]; then
   kill -TERM "$running"
 
   timeout 300 "$work/faults" || failed=1
-  # It has to load the library itself.
+  # This program loads the library itself.
   timeout 120 "$work/manners" "$library/lib/libnetwatch.so.1" >"$work/said" || failed=1
   expect "library: prints nothing" test ! -s "$work/said"
   exit "$failed"

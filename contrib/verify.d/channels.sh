@@ -1,17 +1,19 @@
 # Builds, installs, uses and removes packages for Arch and RPM, and checks the recipes for Alpine and Nix.
 # As root, five minutes beside one run of contrib/release --shared; 110 MB from Debian.
 #
-# The packages are built from the source archive of the last commit, with Debian's makepkg and rpmbuild, in one fresh Debian, and
-# installed in another. The Nix flake is evaluated with a stub of nixpkgs, and busybox runs the recipe for Alpine.
+# The packages are built from the source archive of the last commit, with Debian's makepkg and rpmbuild, on one fresh
+# Debian, and installed on another one. The Nix flake is evaluated with a stub of nixpkgs, and busybox runs the recipe
+# for Alpine.
 #
-# NETWATCH_ARCHIVE   the archive that contrib/package archive has built, for Alpine and Nix; otherwise they get a stand-in,
-#                    which has the files of the archive but a binary that is not static
+# NETWATCH_ARCHIVE   the archive that contrib/package archive has built, for Alpine and Nix. Default: a stand-in with
+#                    the files of the archive but with a binary that is not static
 # shellcheck disable=SC2016,SC2317 # Much of it is for inner shells, or is run by expect.
 be_root "make a Debian to install the packages in"
 target=$work/target
 tools=$work/tools
 
-# inside ROOT COMMAND…: where the tools are, the recipes are in /recipes, the binaries in /built, and the root to fill in /target.
+# inside ROOT COMMAND…: runs a command in ROOT. The recipes are in /recipes, the binaries in /built, and the root to
+# fill in /target.
 inside() {
   unshare --mount --pid --fork --kill-child bash -c '
     root=$1 work=$2 built=$3
@@ -27,19 +29,20 @@ inside() {
 }
 tool() { inside "$tools" "$@"; }
 used() { inside "$target" "$@"; }
-# built_by COMMAND: as a user who is not root, in a folder of its own.
+# built_by COMMAND: runs a command as a user who is not root, in the folder /build.
 built_by() { tool setpriv --reuid=1000 --regid=1000 --clear-groups env HOME=/build NETWATCH_BUILT=/built bash -c "cd /build && $1"; }
 
-# All files of the target with modes and owners, but for what a package manager notes, and caches.
+# inventory: prints all files of the target with their modes and owners, except the notes of package managers and
+# caches.
 inventory() {
   (cd "$target" && find . -xdev \( -path ./packages -o -path ./var/cache -o -path ./tmp -o -path ./root \) -prune -o \
     -type d -printf '%p/\n' -o -printf '%m %u %g %p\n') | sort
 }
 
-# files_of: what has come since the last inventory, with manual pages by their names alone.
+# files_of: prints the files that were added since the last inventory. Manual pages are printed without .gz.
 files_of() { inventory | comm -13 "$work/before" - | grep -v '/$' | sed 's|\(/man[1578]/.*\)\.gz$|\1|'; }
 
-# What each package installs; its modes and owners.
+# The files that each package installs, with their modes and owners.
 expected=$(sort <<'END'
 755 root root ./usr/bin/netwatch
 755 root root ./usr/lib/netwatch/netwatch-http
@@ -68,7 +71,7 @@ expected=$(sort <<'END'
 END
 )
 
-# is_installed: what every package has to do in the target.
+# is_installed: checks what every package must do in the target.
 is_installed() {
   expect "has the files that it should have" diff <(echo "$expected") <(files_of | sort)
   expect "has the version in it" test "$(used netwatch --version)" = "$version"
@@ -95,7 +98,7 @@ tool sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-r
   makepkg pacman-package-manager rpm rpmlint nix-bin busybox-static musl fakeroot binutils file libarchive-tools zstd' >"$work/said" 2>&1 ||
   { cat "$work/said" >&2; die "the tools cannot be installed."; }
 mkdir "$tools"/{target,recipes,built,build} "$target/packages"
-# On every Arch and Fedora other packages have files in these, so a removal has to leave the folders.
+# On every Arch and Fedora, other packages have files in these folders, so removing netwatch must keep the folders.
 for folder in lib/systemd/user share/zsh/site-functions share/fish/vendor_completions.d; do
   install -D -m 644 /dev/null "$target/usr/$folder/other"
 done
@@ -138,9 +141,9 @@ expect "needs no libcurl" tool sh -c "! $rpm --query --requires netwatch | grep 
 expect "removes it" tool sh -c "$rpm --erase netwatch"
 is_gone
 
-# Of the archive, Alpine and Nix take no helper, and Alpine no units.
+# Alpine and Nix take no helper program from the archive, and Alpine takes no units.
 without() { grep -v "$@" <<<"$expected"; }
-# tree FOLDER: its files with modes, as in a /usr.
+# tree FOLDER: prints the files of a folder with their modes, as if the folder were /usr.
 tree() { (cd "$1" && find . -type f -printf '%m root root ./usr/%P\n' | grep -v /changelog | sort); }
 
 say "Alpine, checked without abuild"

@@ -1,9 +1,10 @@
-# Shared by all checks of contrib/verify: root, a fresh Debian, and what is said of an expectation.
+# Shared by all checks of contrib/verify: rights of root, a fresh Debian, and the results of expectations.
 
-# be_root PURPOSE: ends the check unless it has the rights of root.
+# be_root PURPOSE: ends the check unless it runs as root.
 be_root() { [ "$(id -u)" = 0 ] || die "become root, so that I can $1."; }
 
-# expect WHAT COMMAND…: a line that says whether it succeeds, in which case nothing else is said; otherwise `failed` is 1.
+# expect WHAT COMMAND…: runs a command, and prints whether it has succeeded. If it fails, its output is printed and
+# `failed` becomes 1.
 expect() {
   if "${@:2}" >"$work/said" 2>&1; then
     say "  ok      $1"
@@ -14,19 +15,19 @@ expect() {
   fi
 }
 
-# says TEXT COMMAND…: the command prints that, whatever its exit status is.
+# says TEXT COMMAND…: succeeds if the command prints TEXT, whatever its exit status is.
 says() {
   "${@:2}" >"$work/output" 2>&1 || true
   grep -qF -e "$1" "$work/output" || { cat "$work/output" && false; }
 }
 
-# Folders of the machine that `inside` shows.
+# The folders of this machine that `inside` shows at the same paths.
 root_folders=()
 
-# The machine's own sources of Debian's packages.
+# debian_sources: prints the sources from which this machine gets Debian's packages.
 debian_sources() { apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Origin: Debian' | sort -u; }
 
-# The address of Debian's archive, which has the other releases too.
+# debian_archive: prints the address of Debian's archive, which also has the other releases.
 debian_archive() {
   local address
   address=$(apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' 'Label: Debian' | sort -u | sed q)
@@ -34,10 +35,11 @@ debian_archive() {
   printf '%s\n' "$address"
 }
 
-# apt_settings FILE: what apt has been told about the network is as true in there.
+# apt_settings FILE: writes this machine's settings of apt about the network to FILE, so that they are also used on the
+# fresh Debian.
 apt_settings() { apt-config dump | grep -E '^Acquire::(https?::|Check-)' >"$1" || true; }
 
-# make_debian FOLDER PACKAGE…: a fresh Debian with these packages, by mmdebstrap.
+# make_debian FOLDER PACKAGE…: makes a fresh Debian with these packages, by mmdebstrap.
 make_debian() {
   need_packages mmdebstrap
   [ -n "$(debian_sources)" ] || apt-get update -qq
@@ -48,7 +50,8 @@ make_debian() {
   rm "$1.apt"
 }
 
-# inside COMMAND…: on the Debian in the folder $root, where the folders of the array root_folders are the machine's own.
+# inside COMMAND…: runs a command on the Debian in the folder $root. The folders of the array root_folders are those of
+# this machine.
 inside() {
   # shellcheck disable=SC2016 # For the inner shell.
   unshare --mount --pid --fork --kill-child bash -c '
@@ -61,8 +64,8 @@ inside() {
   ' - "$root" "${#root_folders[@]}" "${root_folders[@]}" "$@"
 }
 
-# build_tests: builds them, and sets `tests`, `programs` and `runtime`: the program of the tests, its folder, and that of Swift's
-# libraries.
+# build_tests: builds the tests, and sets `tests`, `programs` and `runtime`: the program of the tests, its folder, and
+# the folder of Swift's libraries.
 build_tests() {
   need_swift
   need_packages $build_packages
@@ -72,8 +75,8 @@ build_tests() {
   runtime=$(ldd "$tests" | sed -n 's|^.*libswiftCore.so => \(.*\)/[^/]* .*|\1|p')
 }
 
-# tested_in ROOT COMMAND…: what build_tests has built, on the Debian in that folder, in the folder of the project and in a network
-# of its own.
+# tested_in ROOT COMMAND…: runs a command with the programs of build_tests on the Debian in ROOT, in the folder of the
+# project and in a network namespace.
 tested_in() {
   mkdir -p "$1$top" "$1$runtime" "$1$programs"
   # shellcheck disable=SC2016 # For the inner shell.

@@ -1,8 +1,8 @@
 # Uses each library product in a package of its own, on a fresh Debian with a Swift toolchain and what README names.
 # As root, twenty minutes; 300 MB from Debian. ARGUMENTS: names of products.
 #
-# The package depends on this commit by its URL, with one product alone, and builds and runs a few lines that use it. The libraries
-# that each program needs are compared with contrib/PRODUCTS.md.
+# The package depends on this commit by its URL and uses a single product. It is built, and runs a few lines that use
+# the product. The libraries that each program needs are compared with contrib/PRODUCTS.md.
 be_root "make a Debian to build on"
 need_swift
 need_packages binutils git python3
@@ -14,7 +14,7 @@ print(*[product["name"] for product in json.load(sys.stdin)["products"] if "libr
 [ $# = 0 ] || products=("$@")
 root=$work/root
 
-# uses PRODUCT: the lines of code. The program has to print what stands behind //.
+# uses PRODUCT: prints a program that uses the product. The program must print what follows // in it.
 uses() {
   case $1 in
   Netwatch) cat <<'END'
@@ -74,7 +74,8 @@ END
   esac
 }
 
-# What the toolchain's programs are linked to, as packages of Debian; what is beside them comes with the toolchain.
+# The Debian packages of the libraries that the toolchain's programs are linked to. Libraries beside these programs come
+# with the toolchain.
 toolchain=$(dirname "$(dirname "$(realpath "$(command -v swiftc)")")")
 [ "$toolchain" != /usr ] || die "Swift is in /usr here; put a toolchain of swift.org into a folder of its own, and that into PATH."
 mapfile -t runtime < <(for program in swift-frontend swift-build clang lld; do ldd "$toolchain/bin/$program"; done |
@@ -83,18 +84,18 @@ mapfile -t runtime < <(for program in swift-frontend swift-build clang lld; do l
     [ "$library" != "${library#"$toolchain"/}" ] || dpkg-query -S "$library" "${library#/usr}" 2>/dev/null || true
   done | sed 's/:.*//' | sort -u)
 compiler=$(dpkg-query -W -f '${Package}\n' 'libstdc++-*-dev' | sort -V | tail -n 1)
-# Nothing but these is named for those who build it.
+# Only the packages that README names are installed for the build.
 mapfile -t named < <(grep -oE '\b(pkg-config|(lib[a-z0-9.-]+|zlib1g)-dev)\b' "$top/README.md" | grep -v '^libnetwatch' | sort -u)
 [ "${#named[@]}" -gt 5 ] || die "README names no packages of Debian that the build needs."
 
 say "A fresh Debian with the packages that README names: ${named[*]}"
 linker=binutils
-# From Debian 13 on, the linker that Swift calls is in a package of its own.
+# From Debian 13 on, the linker that Swift calls is in a separate package.
 [ -z "$(apt-cache --names-only search '^binutils-gold$')" ] || linker=binutils-gold
 make_debian "$root" "${runtime[@]}" "$compiler" "$linker" git ca-certificates "${named[@]}"
 mkdir -p "$root/tmp/home" "$root/source" "$root/consumer/Sources/consumer"
 root_folders=("$toolchain")
-# Where git has been told to look for packages is as true in there.
+# git on the fresh Debian must find packages at the same places as git on this machine.
 while read -r key value; do
   git config --file "$root/etc/gitconfig" --add "$key" "$value"
   folder=${key#url.}
@@ -133,7 +134,8 @@ END
   program=$root/consumer/.build/debug/consumer
   said=$(inside env LD_LIBRARY_PATH="$toolchain/lib/swift/linux" timeout 60 unshare --net /consumer/.build/debug/consumer 2>&1) || true
   grep -qF -e "$wanted" <<<"$said" || { say "  FAILED  $product says '$said' and not '$wanted'"; failed=1; continue; }
-  # Libraries of Debian; what begins with libswift, Foundation and dispatch is the toolchain's.
+  # Only Debian's libraries are compared. Libraries whose names begin with libswift, Foundation and dispatch come with
+  # the toolchain.
   needs=$(objdump -p "$program" | awk '$1 == "NEEDED" { print $2 }' |
     { grep -vE '^(libswift|lib_?Foundation|libdispatch|libBlocksRuntime|libc\.|libm\.|libgcc_s|libstdc|ld-linux)' || true; } | sort | paste -sd ' ')
   promised=$(awk -F ' *[|] *' -v name="\`$product\`" '$2 == name { gsub("`", "", $4); print $4 }' "$top/contrib/PRODUCTS.md")

@@ -1,8 +1,8 @@
 # Runs all tests on a fresh Debian with many more programs than they need: ping, NetworkManager, dhcpcd, VPN programs, nftables.
 # As root, ten minutes; 300 MB from Debian. ARGUMENT: a filter.
 #
-# No test may behave in another way because a program is there. The tests run in a network of their own, where none of these programs
-# is started but by a test.
+# No test may behave differently because a program is installed. The tests run in a network namespace in which only
+# tests start these programs.
 be_root "make a Debian to run the tests on"
 build_tests
 root=$work/root

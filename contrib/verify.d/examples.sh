@@ -3,12 +3,12 @@
 examples=$top/contrib/examples
 names=(jq prometheus mqtt mqtt-bridge journald systemd app observability eww quickshell vector fluent-bit)
 
-# Exit status of what cannot be tried here.
+# The exit status of an example that cannot be tried on this machine.
 skipped=77
 
 # MARK: The world of an example
 
-# A cable, enp1s0, to a router in a namespace of its own.
+# make_world: makes a cable, enp1s0, to a router in a network namespace of its own.
 make_world() {
   unshare --net sleep 600 &
   router=$!
@@ -26,13 +26,14 @@ make_world() {
 
 on_router() { nsenter --target "$router" --net "$@"; }
 plug_in() { on_router ip link set cable up; }
-# Returns when this machine has noticed. The kernel may take a second to say so, and says nothing of a cable that is back by then.
+# pull: pulls the cable, and returns when this machine has noticed. The kernel may take a second to report the loss, and
+# does not report it if the cable is back by then.
 pull() {
   on_router ip link set cable down
   until ip -o link show enp1s0 | grep -q NO-CARRIER; do sleep 0.05; done
 }
 
-# Waits until the file FILE has a line that matches PATTERN.
+# expect FILE PATTERN: waits until FILE has a line that matches PATTERN.
 expect() {
   local tries=0
   until grep -qE -- "$2" "$1" 2>/dev/null; do
@@ -56,7 +57,7 @@ try_jq() {
 try_prometheus() {
   promtool check rules "$examples/prometheus/alerts.yml" >rules.log 2>&1 || { cat rules.log >&2; return 1; }
   promtool test rules "$examples/prometheus/alerts-test.yml" >rules.log 2>&1 || { cat rules.log >&2; return 1; }
-  # Without a service first, then with one, which counts.
+  # The metrics are checked without a service first, and then with a service, which counts.
   netwatch status --prometheus >alone.prom
   check_metrics alone.prom
   ! grep -q outage alone.prom || { say "netwatch counts outages without a service"; return 1; }
@@ -84,7 +85,7 @@ try_prometheus() {
   check_metrics metrics/netwatch.prom
 }
 
-# Prometheus' own judgement, of what it says on standard error too.
+# check_metrics FILE: checks metrics with Prometheus' own tool, which may print warnings on standard error.
 check_metrics() {
   promtool check metrics <"$1" >metrics.log 2>&1 && [ ! -s metrics.log ] || { cat metrics.log >&2; return 1; }
 }
@@ -96,14 +97,14 @@ scrape() {
   exec 3>&-
 }
 
-# A broker on the router, so what is said of an outage has to wait for its end.
+# start_broker: starts a broker on the router, so messages about an outage have to wait for its end.
 start_broker() {
   printf 'listener 1883 192.168.1.1\nmax_queued_messages 100000\nallow_anonymous true\nuser %s\n' "$(id -un)" >broker.conf
   on_router mosquitto -c broker.conf 2>broker.log &
   expect broker.log 'running'
 }
 
-# Writes TOPIC and what comes there, with the seconds of its arrival, to FILE.
+# subscribe TOPIC FILE: writes what arrives at TOPIC to FILE, with the time of its arrival in seconds.
 subscribe() {
   on_router mosquitto_sub -h 192.168.1.1 -i "reader-$2" -t "$1" -q 2 -F '%U %p' >"$2" &
   expect broker.log "as reader-$2 "
@@ -112,7 +113,7 @@ subscribe() {
 reasons() { sed 's/.*"reason":"\([a-z_]*\)".*/\1/' "$1" | paste -sd ' '; }
 statuses() { sed 's/.*"online":\([a-z]*\).*/\1/' "$1" | paste -sd ' '; }
 
-# Fails if the last line of FILE came later than LIMIT seconds after MOMENT.
+# in_time FILE MOMENT LIMIT: fails if the last line of FILE came later than LIMIT seconds after MOMENT.
 in_time() {
   tail -n 1 "$1" | awk -v moment="$2" -v limit="$3" '{ exit !($1 - moment <= limit) }' ||
     { say "later than $3 s after $2:"; tail -n 1 "$1" >&2; return 1; }
@@ -129,10 +130,11 @@ try_mqtt() {
   plug_in
   expect received '"reason":"route_up"'
   [ "$(reasons received)" = "initial no_carrier route_up" ] || { cat received >&2; return 1; }
-  # A client that comes late gets the last line.
+  # A client that connects later receives the last line.
   on_router mosquitto_sub -h 192.168.1.1 -t "netwatch/$(hostname)" -C 1 >late
   expect late '"reason":"route_up"'
-  # A machine that has lost its network is offline in the time that it was given, and there again when it is back.
+  # A machine that has lost its network is offline for the broker within the time limit, and online when the cable is
+  # back.
   local moment
   moment=$(date +%s.%N)
   pull
@@ -147,8 +149,9 @@ try_mqtt() {
   in_time status "$moment" 1
 }
 
-# An hour's worth of changes, one each second, while the broker cannot be reached: a broker on this machine keeps them. They
-# arrive once and in order, though the cable is pulled again meanwhile, and the broker here is restarted.
+# Makes an hour's worth of changes, one for each second, while the broker cannot be reached. A broker on this machine
+# keeps them. They must arrive once and in order, even though the cable is pulled again in the meantime and the broker
+# on this machine is restarted.
 try_mqtt-bridge() {
   local count=3600 host changed=0
   host=$(hostname)
@@ -163,7 +166,7 @@ try_mqtt-bridge() {
   expect received '"reason":"initial"'
   expect_last machine ' 1$'
   pull
-  # Another way out, where the broker is not.
+  # A second link leads to another network, in which there is no broker.
   ip link add x0 type veth peer name x1
   ip link set x1 up
   ip link set x0 up
@@ -192,7 +195,7 @@ try_mqtt-bridge() {
     [ $tries -lt 120 ] || { say "not the same:"; cut -d ' ' -f 2- received | diff - lines | cut -c 1-200 | head >&2; return 1; }
   done
   say "$(wc -l <lines) lines have come in order, $(($(wc -l <received) - $(wc -l <lines))) of them twice"
-  # The machine dies: nothing more is said to the broker.
+  # The machine dies, so it sends nothing more to the broker.
   local moment
   moment=$(date +%s.%N)
   pull
@@ -205,7 +208,7 @@ try_mqtt-bridge() {
   in_time machine "$moment" 90
 }
 
-# The broker on this machine, as it is shipped.
+# start_bridge: starts the broker on this machine, with the configuration that is shipped.
 start_bridge() {
   mkdir -p queue
   sed "s/BROKER/192.168.1.1/; s/HOST/$(hostname)/" "$examples/mqtt/netwatch-bridge.conf" >bridge.conf
@@ -215,7 +218,7 @@ start_bridge() {
   expect bridge.log 'running'
 }
 
-# Waits until the last line of FILE matches PATTERN.
+# expect_last FILE PATTERN: waits until the last line of FILE matches PATTERN.
 expect_last() {
   local tries=0
   until tail -n 1 "$1" 2>/dev/null | grep -qE -- "$2"; do
@@ -226,7 +229,7 @@ expect_last() {
 }
 
 try_journald() {
-  # A journal of its own, in memory.
+  # A journal of the test's own, in memory.
   mount -t tmpfs tmpfs /run
   mkdir -p /run/systemd /run/log/journal
   printf '%032d\n' 6 >machine-id
@@ -257,7 +260,7 @@ try_systemd() {
   mkdir -m 700 run
   XDG_RUNTIME_DIR=$PWD/run HOME=$PWD systemd-analyze --user verify --man=no --recursive-errors=no ./*.{service,timer,target} >said 2>&1 || true
   [ ! -s said ] || { cat said >&2; return 1; }
-  # And what the units run does what they say.
+  # The commands that the units run are also tried.
   netwatch wait --quiet --timeout 30
   netwatch --follow --json --exec 'test "$NETWATCH_EVENT" = reachability && echo "network: $NETWATCH_STATUS" >>notified; true' >lines &
   expect lines '"reason":"initial"'
@@ -275,7 +278,7 @@ try_app() {
   expect said '^idle$'
 }
 
-# Its server is a script within the tests, which need no network.
+# The server is a script within the tests, so the tests need no network.
 try_observability() { swift test --package-path "$examples/observability" --skip-build; }
 
 try_eww() { say "its configuration is for eyes on a screen"; return "$skipped"; }
@@ -285,7 +288,8 @@ try_fluent-bit() { fluent-bit --dry-run -c "$examples/fluent-bit/fluent-bit.conf
 
 # MARK: Programs
 
-# The programs that an example needs, and Debian's packages of them; none where Debian has none.
+# needs EXAMPLE: prints the programs that an example needs, each with its Debian package, which is empty if Debian has
+# none.
 needs() {
   case $1 in
     jq) echo "jq:jq" ;;
@@ -301,7 +305,7 @@ needs() {
   esac
 }
 
-# Makes sure of the programs of an example, or says which one cannot be had.
+# provide EXAMPLE: installs the programs of an example, or prints which one is not available.
 provide() {
   local need packages=()
   for need in $(needs "$1"); do
@@ -314,7 +318,7 @@ provide() {
   unpack "${packages[@]}" || { say "skipped: $1, for apt-get cannot download ${packages[*]}"; return 1; }
 }
 
-# Debian's packages, with the libraries that this machine lacks, in a folder.
+# unpack PACKAGE…: unpacks Debian's packages, with the libraries that this machine lacks, into a folder.
 unpack() {
   say "Unpacking ${*} in $tools"
   mkdir -p "$tools"
@@ -367,7 +371,7 @@ for name in "${wanted[@]}"; do
   fi
   mkdir "$folder/$name"
   status=0
-  # Whatever still runs at the end goes with the namespace of processes.
+  # Everything that still runs at the end is ended with the namespace of processes.
   unshare "${as_root[@]}" --net --mount --pid --fork --mount-proc --kill-child \
     bash "$top/contrib/verify" --inside examples "$name" "$folder/$name" || status=$?
   case $status in

@@ -1,15 +1,16 @@
 # Runs the tests of Tests/IntegrationTests/Guest in a kernel of their own with radios and modems. ARGUMENT: a filter.
 # Nine minutes, without root and without KVM; 240 MB the first time.
 #
-# NETWATCH_GUEST_CACHE     where the packages are kept, unpacked; otherwise ~/.cache/netwatch/guest
-# NETWATCH_GUEST_KERNEL    a release of Debian whose kernel is booted, such as bullseye; otherwise this machine's own
-# NETWATCH_GUEST_TESTS     a pattern for the whole names of the tests, in place of the filter and of those that need a guest
-# NETWATCH_GUEST_SECONDS   after which the guest is ended; otherwise 900
-# NETWATCH_ALL_LINKS       1 tries the quality of all twelve slow links, five minutes longer; otherwise of four
+# NETWATCH_GUEST_CACHE     the folder for the unpacked packages. Default: ~/.cache/netwatch/guest
+# NETWATCH_GUEST_KERNEL    the release of Debian whose kernel is booted, such as bullseye. Default: that of this machine
+# NETWATCH_GUEST_TESTS     a pattern for the full names of tests. Default: all tests that need a guest. Replaces the
+#                          filter
+# NETWATCH_GUEST_SECONDS   the time after which the guest is ended. Default: 900
+# NETWATCH_ALL_LINKS       1 tries the quality of all twelve slow links, which takes five more minutes. Default: four
 # NETWATCH_PICTURE         1 runs what contrib/guest/picture draws
-# NETWATCH_TEST_PATIENCE   how many times longer tests wait before they give up; otherwise 4
+# NETWATCH_TEST_PATIENCE   how many times longer tests wait before they give up. Default: 4
 #
-# Ends with 77 where Debian's packages cannot be had.
+# Exits with 77 if Debian's packages are not available.
 . "$top/contrib/guest/common.sh"
 "$guest_parts/fetch"
 need_swift
@@ -17,7 +18,7 @@ need_packages $build_packages iproute2 util-linux mount mawk dnsmasq-base libc-b
 cd "$top"
 swift build --build-tests >&2
 programs=$(swift build --show-bin-path)
-# /tmp may be small.
+# /tmp may be too small for the file system of the guest.
 rmdir "$work"
 work=$(mktemp -d "$guest_folder/run.XXXXXX")
 
@@ -30,15 +31,15 @@ for variable in NETWATCH_ALL_LINKS NETWATCH_PICTURE; do
   [ -z "${!variable:-}" ] || variables+=("$variable=${!variable}")
 done
 [ -t 1 ] || variables+=(NO_COLOR=1)
-# Not `swift test`, which is not in the guest.
+# The program of the tests is run itself, because `swift test` is not in the guest.
 command=(env "${variables[@]}" "$tests" --testing-library swift-testing --no-parallel)
 
-# guest LOG ARGUMENT…: boots a guest for the tests that the arguments choose.
+# guest LOG ARGUMENT…: boots a guest that runs the tests which the arguments select.
 guest() {
   local script status=0
   printf -v script '%q ' "${command[@]}" "${@:2}"
   "$guest_parts/boot" "$work/files" <<<"$script" | tee "$1" || status=$?
-  # A filter that matches nothing passes otherwise, and so does a suite that is left out.
+  # Without this check, a filter that matches no test would pass, and so would a suite that is left out.
   [ "$status" != 0 ] || grep -q 'Test run with [1-9].* passed' "$1" || die "no test has run."
   return "$status"
 }
@@ -48,7 +49,8 @@ if [ -n "${NETWATCH_GUEST_TESTS:-}${1:-}" ]; then
   guest "$work/log" --filter "${NETWATCH_GUEST_TESTS:-$all($1)}"
   exit
 fi
-# These wait for slow links, radios and clocks more than they work, so the others run in a second guest beside them.
+# The tests of these suites mostly wait for slow links, radios and clocks. The others run in a second guest at the same
+# time.
 slow="$all(Quality|Signals|Sleep)"
 guest "$work/log-2" --filter "$slow" >"$work/output" 2>&1 &
 status=0

@@ -1,12 +1,12 @@
 # Runs the tests of all that netwatch asks a kernel on the kernels of Debian 11, 12 and 13.
 # Half an hour for each kernel, and 60 MB. ARGUMENTS: releases of Debian, such as trixie.
 #
-# NETWATCH_GUEST_TESTS     a pattern for the tests, in place of those
+# NETWATCH_GUEST_TESTS     a pattern for the tests. Default: the tests of everything that netwatch asks a kernel
 . "$top/contrib/guest/common.sh"
 releases=("$@")
 [ $# != 0 ] || releases=(bullseye bookworm trixie)
-# Modems are left out: the driver that stands in for one is built for this machine's kernel alone. LostPathTests and one of
-# TrafficTests need nginx, openssl or curl.
+# Tests of modems are left out, because the driver that simulates a modem is built only for this machine's kernel.
+# LostPathTests and one test of TrafficTests need nginx, openssl or curl.
 suites='ReachabilityTests|TunnelTests|TunnelEndTests|UnderlayLossTests|ReplacedRouteTests|InterfaceMediumTests'
 suites+='|StandInTests|KernelFeatureTests|ExplainTests|TargetTests|TrafficTests/(?!.readers with intervals)|QualityTests'
 suites+='|GuestTests/(WiFi|Signals|Sleep|Hotspot|USB)'

@@ -1,10 +1,11 @@
 # Runs the tests of HTTP and netlink with the libcurl, OpenSSL and libnl of other releases of Debian.
 # As root, five minutes for each release, and 150 MB. ARGUMENTS: releases; otherwise bullseye, trixie, forky and sid.
 #
-# With the libraries of bullseye only libnl is tried, because its OpenSSL is another one than netwatch needs, and without
-# LibnlOracleTests, which call functions that libnl 3.4 does not have yet. netwatch itself calls none of them.
+# With bullseye's libraries, only libnl is tested, because bullseye's OpenSSL is older than netwatch needs, and without
+# LibnlOracleTests, which call functions that libnl 3.4 does not have. netwatch itself calls none of these functions.
 #
-# NETWATCH_LIBRARY_TESTS   which tests; otherwise those of the modules, and of the programs where they meet a library
+# NETWATCH_LIBRARY_TESTS   the tests. Default: those of the modules, and those of the programs that use one of these
+#                          libraries
 be_root "make a Debian for each release"
 need_packages mmdebstrap iproute2 util-linux
 releases=("$@")
@@ -17,7 +18,7 @@ build_tests
 archive=$(debian_archive)
 apt_settings "$work/apt.conf"
 
-# make_root RELEASE: with the programs that the tests run.
+# make_root RELEASE: makes a Debian with the programs that the tests run.
 make_root() {
   local packages=ca-certificates,libcurl4t64,libssl3t64,libnl-route-3-200,libcares2,libidn2-0,libsqlite3-0,zlib1g,libstdc++6
   packages+=,nginx-light,squid,microsocks,openssl,curl,nodejs,python3,iproute2,dnsmasq-base,procps,util-linux,mount,bsdutils
@@ -25,7 +26,8 @@ make_root() {
     echo '127.0.0.1 localhost' >"$work/$1/etc/hosts"
 }
 
-# What Swift's Foundation is linked to, and the release may have under another name.
+# add_xml RELEASE: adds the libraries that Swift's Foundation is linked to, which the release may have under another
+# name.
 add_xml() {
   local library
   mkdir -p "$work/$1/xml"
@@ -35,10 +37,10 @@ add_xml() {
   done
 }
 
-# run_in RELEASE FILTER
+# run_in RELEASE FILTER: runs the tests on that Debian.
 run_in() { tested_in "$work/$1" env LD_BIND_NOW=1 LD_LIBRARY_PATH=/xml python3 contrib/test.d/run.py "$tests" "$2"; }
 
-# run_beside RELEASE FILTER: as files that this machine's loader finds first.
+# run_beside RELEASE FILTER: runs the tests on this machine, whose loader finds the release's libraries first.
 run_beside() {
   (
     cd "$top" && export LD_LIBRARY_PATH="$work/$1/libraries" &&
@@ -46,12 +48,12 @@ run_beside() {
   )
 }
 
-# libnl alone, of a release whose other libraries do not fit.
+# fetch_libnl RELEASE: fetches only libnl, of a release whose other libraries do not fit.
 fetch_libnl() {
   local root=$work/$1 package
   mkdir -p "$root/lists/partial" "$root/packages" "$root/libraries"
   echo "deb $archive $1 main" >"$root/sources.list"
-  # An empty status: what is installed here is newer, and would be preferred.
+  # The status is empty because the packages that are installed here are newer, and would be preferred.
   local as_release=(-o "Dir::Etc::SourceList=$root/sources.list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$root/lists"
     -o Dir::State::status=/dev/null -o Dir::Cache::PkgCache= -o Dir::Cache::SrcPkgCache= -o APT::Sandbox::User=root)
   apt-get "${as_release[@]}" update -qq &&

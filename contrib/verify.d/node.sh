@@ -1,15 +1,15 @@
 # Tries the Node.js package with Debian's Node.js, and with another one if that is installed.
 # Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
 #
-# The package sees a cable pulled and put back.
+# The package must report that a cable is pulled and plugged in again.
 . "$top/contrib/bindings/world.sh"
 
 if [ "$is_inside" = yes ]; then
   work=$1 package=$2 node=$3 share=$4
-  # Debian's own reads some of its modules from /usr/share/nodejs.
+  # Debian's Node.js reads some of its modules from /usr/share/nodejs.
   [ -z "$share" ] || mount --bind "$share" /usr/share
   make_world "$work"
-  # Only beside Debian's own Node.js.
+  # TypeScript is only beside Debian's own Node.js.
   compiler=/usr/share/nodejs/typescript/lib/tsc.js
   if [ -e "$compiler" ]; then
     cd "$work"

@@ -1,23 +1,25 @@
 # Builds the packages and tries them as people will: a fresh Debian, completion, purge, programs, systemd as PID 1.
 # As root, ten minutes; 250 MB, and what `verify guest` needs the first time.
 #
-# netwatch on one Debian; the libraries on another one, where programs in C, Python and JavaScript see a cable pulled; the archive
-# where there is nothing else; and the units where systemd is the first process, in the guest's kernel.
+# netwatch is installed on one Debian. The libraries are installed on another one, where programs in C, Python and
+# JavaScript must report a pulled cable. The archive is tried where there is nothing else. The units are tried with
+# systemd as the first process, in the guest's kernel.
 . "$top/contrib/guest/common.sh"
 be_root "make a Debian to install the package on"
 need_packages lintian
 root=$work/root
 
-# typed SHELL LINE…: what is seen by somebody who types that.
+# typed SHELL LINE…: prints what a user sees who types these lines in the shell.
 typed() { printf '%s\n' "${@:2}" exit | inside script -qec "$1" /dev/null; }
 
-# All its files, and what is in those of /etc; not what other programs remember of the installation, and my own.
+# inventory: prints all files of the Debian, with checksums of those in /etc. Records that other programs keep of the
+# installation are left out, and so are the files of this check.
 inventory() {
   (cd "$root" && find . -xdev \( -path ./var/cache -o -path ./var/log -o -path ./tmp -o -path './root/*' \) -prune -o -print &&
     find etc -type f ! -name ld.so.cache -exec cksum {} +) | sort
 }
 
-# gets PROGRAM: a file from a server in there, to the byte.
+# gets PROGRAM: downloads a file from a server on that Debian, and checks every byte.
 gets() {
   # shellcheck disable=SC2016 # For the inner shell.
   inside unshare --net sh -c '
@@ -26,7 +28,7 @@ gets() {
   ' "$1"
 }
 
-# sees COMMAND…: a cable that is pulled and put back, and says so in lines of JSON.
+# sees COMMAND…: pulls a cable and plugs it in again, and checks that the command reports both in lines of JSON.
 sees() {
   # shellcheck disable=SC2016 # For the inner shell.
   inside unshare --net bash -c '
@@ -40,7 +42,7 @@ sees() {
   ' - "$@"
 }
 
-# first_example LANGUAGE FILE: the first one in a README.
+# first_example LANGUAGE FILE: prints the first example in a README.
 first_example() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p;/^\`\`\`\$/q}" "$2"; }
 
 completes() {
@@ -87,16 +89,16 @@ expect "says what then is missing" says 'cannot be started without libcurl.so.4'
 expect "does without SQLite" inside sh -c 'mv /usr/lib/*/libsqlite3.so.0 /root && netwatch status'
 expect "says what is missing for the log" says 'cannot be started without libsqlite3.so.0' inside netwatch log
 mv "$root"/root/libsqlite3.so.0 "$root"/usr/lib/*-linux-gnu/
-# As systemd makes it for the service.
+# systemd makes these files for the service.
 inside sh -c 'mkdir /var/lib/private/netwatch && touch /var/lib/private/netwatch/log.sqlite && ln -s private/netwatch /var/lib/netwatch'
 expect "purges it, and says which logs stay" says "The logs that users have kept" inside apt-get purge --auto-remove -y netwatch
 inventory >"$work/after"
 expect "has nothing left of it" diff "$work/before" "$work/after"
 
 say "Beside Debian's netdiag, which has a netwatch of its own"
-# netdiag has left Debian after bookworm.
+# Debian has no netdiag any more after bookworm.
 if [ -n "$(inside apt-cache madison netdiag)" ]; then
-  # netdiag's own dependencies leave users and settings behind.
+  # netdiag's own dependencies leave users and settings behind, so it is installed on a copy.
   fresh=$root
   root=$work/netdiag
   cp -a "$fresh" "$root"
@@ -114,7 +116,7 @@ else
 fi
 
 say "Another one, for programs"
-# Its compiler and Node.js have nothing to do with what follows.
+# The compiler and Node.js are not needed for the checks after that, so they are installed on a copy.
 fresh=$root
 root=$work/programs
 cp -a "$fresh" "$root"
@@ -161,7 +163,7 @@ expect "has units that are found" says disabled inside systemctl is-enabled netw
 expect "has units that find it" says ExecStart=/usr/local/bin/netwatch \
   cat "$root/usr/local/lib/systemd/system/netwatch.service" "$root/usr/local/lib/systemd/user/netwatch.service"
 completes /usr/share/bash-completion/bash_completion
-# But for /proc, which Swift's runtime wants.
+# Swift's runtime needs /proc. Everything else is missing.
 mkdir -p "$work/bare/proc"
 mv "$root/usr/local/bin/netwatch" "$work/bare"
 bare() { unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" /netwatch "$@"' "$work/bare" "$@"; }
@@ -183,9 +185,9 @@ inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it ca
 cp -r "$top/contrib/examples/recipes" "$top/contrib/packaging/systemd"/{log,plain} "$root/srv"
 copy_modules "$root" veth
 ln -s /lib/systemd/systemd "$root/init"
-# The one would write to the console, the other lacks a module.
+# The first unit would write to the console, and the second one needs a module that is missing.
 for unit in getty.target proc-sys-fs-binfmt_misc.automount; do ln -s /dev/null "$root/etc/systemd/system/$unit"; done
-# An index of all manual pages is slow to make there.
+# Making the index of all manual pages takes long in the guest.
 rm -f "$root/var/lib/man-db/auto-update"
 install -m 644 "$guest_parts/script.service" "$root/etc/systemd/system"
 ln -s ../script.service "$root/etc/systemd/system/multi-user.target.wants/"

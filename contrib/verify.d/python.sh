@@ -1,7 +1,7 @@
 # Tries the Python package: its wheel in a fresh virtual environment, and nothing of Swift.
 # Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
 #
-# PYTHON   the Python that the wheel is tried with; otherwise python3
+# PYTHON   the Python with which the wheel is tried. Default: python3
 . "$top/contrib/bindings/world.sh"
 
 if [ "$is_inside" = yes ]; then
@@ -30,7 +30,7 @@ if [ "$is_inside" = yes ]; then
   expect "python -m libnetwatch: passes its options on" has "$work/lines" 1 '"reason":"no_route"'
   kill -TERM "$running"
 
-  # An interactive shell's Ctrl-C. A shell that runs it in the background has it ignored.
+  # The signal is that of Ctrl-C in an interactive shell. A program that a shell starts in the background ignores it.
   start python -c 'import signal; signal.signal(signal.SIGINT, signal.default_int_handler)
 import libnetwatch
 for path in libnetwatch.follow(): print(path.reason, flush=True)'
@@ -48,10 +48,10 @@ wheel=$("$top/contrib/bindings/python/build" "$library" | tail -n 1)
 python=${PYTHON:-python3}
 say "The wheel $(basename "$wheel"), in $("$python" --version)"
 
-# The wheel names the C library that it needs; so does the README.
+# The wheel and the README must name the same version of glibc.
 needs_glibc() { [[ $wheel =~ manylinux_2_([0-9]+)_ ]] && grep -F "glibc 2.${BASH_REMATCH[1]} " "$top/contrib/bindings/python/README.md"; }
 installs() { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" --disable-pip-version-check install --no-index --no-cache-dir "$wheel"; }
-# None of the libraries that the package has loaded is the machine's, but for those that belong to the C compiler.
+# Every library that the package loads must come from the wheel, except those of the C compiler.
 is_alone() {
   python -c 'import libnetwatch, re
 libnetwatch.version()
@@ -63,7 +63,7 @@ assert own and not [name for name in names - own if wanted.search(name)]'
 }
 expect "README: names the glibc that the wheel needs" needs_glibc
 expect "the wheel installs into a fresh environment" installs
-# Nothing of this shell's goes on, and no Swift is on the path.
+# The environment of this shell is not inherited, and there is no Swift in PATH.
 clean=(env -i PATH="$work/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin" HOME="$work" LC_ALL=C.UTF-8)
 export -f is_alone
 expect "there is no Swift there" "${clean[@]}" sh -c '! command -v swift'

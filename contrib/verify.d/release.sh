@@ -5,7 +5,8 @@ need_packages python3 git
 version=$(version_of_netwatch)
 manifest=$(swift package --package-path "$top" dump-package)
 
-# A check prints why something is missing, in one sentence, and returns 3. Any other status than 0 is a failure.
+# Each check is a function. If something is missing, it prints the reason in one sentence and returns 3. Any other
+# status except 0 is a failure.
 missing() { printf '%s\n' "$*"; return 3; }
 
 libraries() {
@@ -58,7 +59,7 @@ tag() {
 is_missing=0
 for fact in same_version headings changes products_table index licence clean tag; do
   status=0
-  # In a shell of its own: "die" ends that alone.
+  # The check runs in a subshell, so `die` ends only the check.
   said=$("$fact" 2>&1) || status=$?
   case $status in
   0) result=ok ;;

@@ -1,7 +1,7 @@
 # Shows a page of `netwatch report` in Chromium: wide, narrow, dark and on paper; prints where the screenshots are.
 # Two minutes; installs Chromium if it is missing. Look at the screenshots.
 #
-# The page is of a month that never was. It must not run a script, load anything, or be wider than the narrow screen.
+# The page is about an invented month. It must not run a script, load anything, or be wider than the narrow screen.
 need_swift
 need_packages $build_packages python3
 command -v chromium >/dev/null || need_packages chromium
@@ -10,7 +10,7 @@ log=$(swift build --package-path "$top" --show-bin-path)/netwatch-log
 out=$top/.build-report
 mkdir -p "$out"
 
-# A line for each change, as netwatch hands them to the log; some networks have names that would like to be more than text.
+# Each line is a change, as netwatch sends it to the log. Some networks have names that contain markup.
 python3 - >"$work/lines" <<'END'
 import datetime, json, random
 random.seed(5)
@@ -52,7 +52,7 @@ END
 "$log" write --folder "$work/log" <"$work/lines"
 "$log" report --file "$work/log/log.sqlite" --since 2020-01-01 "$work/page.html"
 
-# As root, Chromium wants no sandbox.
+# As root, Chromium does not start with its sandbox.
 browser() {
   timeout 120 chromium --headless --disable-gpu --hide-scrollbars --user-data-dir="$work/profile" --host-resolver-rules='MAP * ~NOTFOUND' \
     $([ "$(id -u)" = 0 ] && echo --no-sandbox) "$@" 2>/dev/null
@@ -66,7 +66,7 @@ browser --no-pdf-header-footer --print-to-pdf="$out/paper.pdf" "$page"
 browser --dump-dom "$page" >"$work/dom"
 grep -q '<title>Network report</title>' "$work/dom" || die "the page has run a script, or has not been read."
 if grep -Eq '<(script|img|link|iframe)' "$work/dom"; then die "the page has an element that a stranger has named."; fi
-# A frame as wide as a phone tells how wide the page wants to be.
+# The page is shown in a frame as wide as a phone, and prints how wide it wants to be.
 cat >"$work/frame.html" <<END
 <iframe src="$page" width="360" height="800" onload="
   const page = this.contentDocument.documentElement; document.title = page.scrollWidth + ' of ' + page.clientWidth"></iframe>

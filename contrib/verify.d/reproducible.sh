@@ -1,7 +1,8 @@
 # Builds the packages twice, in clean clones, by two users: they have the same bytes.
 # As root, because of the other user; ten minutes. ARGUMENT: deb or archive; otherwise both.
 #
-# The folders have names of different lengths, and the users other homes, time zones, languages and umasks. Says which files differ.
+# The folders have names of different lengths. The users have different homes, time zones, languages and umasks. The
+# check prints which files differ.
 be_root "let another user build, too"
 need_packages util-linux
 one=$work/one/netwatch
@@ -10,7 +11,7 @@ name=somebody-else id=42424
 git clone --quiet "$top" "$one"
 git clone --quiet "$top" "$other"
 mkdir -p "$work/home/tmp" "$work/tmp"
-# Git takes packages from a folder only if its owner is the one who reads it, or if it has been told to.
+# git fetches from a folder only if its owner is the user who reads it, or if it is told to.
 git config --file "$work/home/.gitconfig" safe.directory '*'
 cp /etc/passwd "$work/passwd"
 printf '%s:x:%s:%s::%s:/bin/bash\n' "$name" "$id" "$id" "$work/home" >>"$work/passwd"
@@ -25,7 +26,7 @@ unshare --mount bash -c 'mount --bind "$1/passwd" /etc/passwd && cd "$2" &&
     bash -c "umask 077 && exec contrib/package \"\$1\"" - "$5"' \
   - "$work" "$other" "$id" "$name" "${1:-all}" >"$work/paths-there" 2>"$work/log" || { tail -n 20 "$work/log" >&2; exit 1; }
 
-# unpacked FILE FOLDER
+# unpacked FILE FOLDER: unpacks a package, an archive or a single file into FOLDER.
 unpacked() {
   mkdir -p "$2"
   case $1 in

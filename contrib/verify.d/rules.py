@@ -71,7 +71,8 @@ def generate(folder):
             elif chance < 0.2:
                 lines.append(random.choice(["", "# metered interface *", "  \t", "#"]))
             elif chance < 0.35 and counted:
-                # A pattern without a special character is the same entry as a name; so only texts without one are taken back.
+                # A pattern without a special character is the same entry as a name, so `no` is written only for such
+                # texts.
                 text, _ = random.choice(counted)
                 if '"' in text or any(sign in text for sign in "*?["):
                     lines.append(f"no {text}")
@@ -85,7 +86,7 @@ def generate(folder):
         ending = random.choice(["\n", "\n", "\r\n"])
         with open(f"{folder}/{name}", "w", newline="") as file:
             file.write(random.choice(["", "", "\ufeff"]) + ending.join(lines) + random.choice(["", ending]))
-    # What editors leave behind says nothing.
+    # Files with a ~ at the end, which editors leave behind, must be ignored.
     if random.random() < 0.2:
         with open(f"{folder}/rules.d/10~", "w") as file:
             file.write("metered interface *\n")

@@ -1,13 +1,13 @@
 # Compares what the command, the service, C, Python, Node.js and Swift say under 500 generated sets of files of rules.
 # Two minutes. ARGUMENTS: how many sets, a number that the sets follow from, and the folder that contrib/bindings/c/build has printed.
 #
-# Each front end has to give the same verdict, and to say whether a line is broken. Where the rules do not change which link carries
-# the traffic, an independent reading of them in Python has to give the verdict too.
+# Each front end has to give the same verdict, and to report whether a line is broken. If the rules do not change which
+# link carries the traffic, an independent reading of them in Python also has to give the verdict.
 . "$top/contrib/bindings/world.sh"
 
 if [ "$is_inside" = yes ]; then
   folder=$1 count=$2 seed=$3 package=$4 node=$5
-  # Another /etc, with a netwatch folder of the test's own.
+  # /etc is replaced by links to its files, with a folder netwatch of the test's own.
   mkdir "$folder/real" "$folder/etc"
   mount --bind /etc "$folder/real"
   mount -t tmpfs -o mode=755 tmpfs /etc

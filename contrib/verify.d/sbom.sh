@@ -1,7 +1,8 @@
 # The lists of contrib/packaging/sbom follow SPDX 2.3, are complete, and are the same twice.
 # A minute, after contrib/package. ARGUMENTS: files; otherwise all in .build-package.
 #
-# The validator, spdx-tools, comes from the package index, into a virtual environment of its own. It must refuse lists that are wrong.
+# The validator, spdx-tools, is installed from the package index into a virtual environment of its own. The validator
+# must refuse wrong lists.
 need_packages python3 python3-venv binutils
 tools=$top/.build-sbom
 if [ ! -x "$tools/bin/pyspdxtools" ]; then

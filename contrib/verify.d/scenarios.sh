@@ -11,14 +11,14 @@ export LD_LIBRARY_PATH=$library/lib PYTHONPATH=$top/contrib/bindings/python/src
 cc -std=c11 -Wall -Wextra -pedantic -Werror "$top/contrib/bindings/c/examples/poll.c" -o "$work/poll" $(pkg-config --cflags --libs netwatch)
 suites='IntegrationTests\.(Reachability|Tunnel|TunnelEnd|UnderlayLoss|InterfaceMedium|ReplacedRoute|StandIn|AdvertisedRoute|Target|LostPath|Connection|KernelFeature)Tests'
 
-# through NAME WORD...: the scenarios with this program in the place of netwatch --follow.
+# through NAME WORD...: runs the scenarios with this program instead of `netwatch --follow`.
 through() {
   printf '#!/bin/sh\necho started >>%s\nexec %s "$@"\n' "$work/starts" "${*:2}" >"$work/follower"
   chmod 755 "$work/follower"
   rm -rf "$work/starts" "$work/lines"
   mkdir "$work/lines"
   if NETWATCH_TEST_LINES=$work/lines NETWATCH_TEST_FOLLOWER=$work/follower python3 "$top/contrib/test.d/run.py" "$tests" "$suites" >"$work/said" 2>&1; then
-    # Otherwise netwatch itself has been tried.
+    # If the program was started less often, netwatch itself has been tested instead.
     [ "$(wc -l <"$work/starts")" -ge 50 ] || die "$1 was hardly used: $(wc -l <"$work/starts") times."
     NETWATCH_TEST_LINES=$work/lines "$top/contrib/lint" schemas
     say "  ok      $(tail -n 1 "$work/said") through $1, which was started $(wc -l <"$work/starts") times"

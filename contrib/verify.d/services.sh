@@ -1,7 +1,8 @@
 # Starts `netwatch serve` under OpenRC and under runit, on a fresh Debian.
 # As root, two minutes after the build, and 60 MB from Debian. ARGUMENT: a binary of contrib/release.
 #
-# Another user uses the service, which has no right of root; it comes back when it is killed, reloads, and is gone when it is stopped.
+# Another user can use the service, which has none of root's rights. The service restarts when it is killed, reloads its
+# files, and is gone when it is stopped.
 be_root "make a Debian to start the services on"
 need_packages mmdebstrap util-linux
 binary=${1:-$("$top/contrib/release" --shared | tail -n 1)}
@@ -15,7 +16,7 @@ install -D -m 644 "$top/contrib/packaging/services/openrc/netwatch.conf" "$root/
 cp -r "$top/contrib/packaging/services/runit/netwatch" "$root/etc/sv/"
 chroot "$root" useradd --system --no-create-home --shell /usr/sbin/nologin netwatch
 
-# What is shared by both, in there.
+# Functions for both supervisors, which run on the fresh Debian.
 cat >"$root/root/common.sh" <<'END'
 socket=/run/netwatch/netwatch.sock
 failed=0
@@ -115,7 +116,8 @@ tries start 'sv stop netwatch' 'sv hup netwatch' /var/log/netwatch/current
 exit "$failed"
 END
 
-# inside SCRIPT: with a network, processes and a /run of its own, so that nothing of this machine is seen or changed.
+# inside SCRIPT: runs a script with a network, processes and a /run of its own, so that it sees and changes nothing of
+# this machine.
 inside() {
   # shellcheck disable=SC2016 # For the inner shell.
   unshare --mount --net --pid --fork --kill-child bash -c '

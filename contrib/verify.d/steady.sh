@@ -1,7 +1,8 @@
 # Runs contrib/test again and again, and adds up the runs of one state of Sources and Tests: each has to pass.
 # ARGUMENTS: quiet or busy, and a number; otherwise 10 quiet runs, then 10 beside four busy loops. Can be interrupted.
 #
-# The runs are noted in .build-verify/steady-runs, by the SHA-256 of Sources, Tests and Package.swift; a run that is interrupted is not.
+# The runs are recorded in .build-verify/steady-runs, by the SHA-256 of Sources, Tests and Package.swift. A run that is
+# interrupted is not recorded.
 need_swift
 cd "$top"
 mkdir -p .build-verify/steady-runs
@@ -11,11 +12,11 @@ touch "$notes"
 busy=()
 trap '[ ${#busy[@]} = 0 ] || kill "${busy[@]}"; rm -rf --one-file-system "$work"' EXIT
 
-# count KIND RESULT: how many runs have ended so.
+# count KIND RESULT: prints how many runs of this kind had this result.
 count() { grep -c "^$1 $2 " "$notes" || true; }
 sum() { say "$1: $(count "$1" ok) of $(($(count "$1" ok) + $(count "$1" FAILED))) runs have passed"; }
 
-# runs KIND NUMBER: until this many runs of this state have passed or failed.
+# runs KIND NUMBER: runs the tests until this many runs of this kind have passed or failed.
 runs() {
   local began status
   if [ "$1" = busy ]; then

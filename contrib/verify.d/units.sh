@@ -1,7 +1,7 @@
 # systemd-analyze finds nothing wrong in the units, and no service exposed by more than 2.0 of 10.
 # Seconds. Needs neither a running systemd nor an installed netwatch.
 command -v systemd-analyze >/dev/null || need_packages systemd
-# For ExecReload.
+# ExecReload of the unit needs /bin/kill.
 [ -x /bin/kill ] || need_packages procps
 threshold=20
 
@@ -21,7 +21,7 @@ for scope in system user; do
     { say "$scope/netwatch.service: ExecStart is not \"/usr/bin/netwatch serve\""; failed=1; }
 done
 
-# A warning leaves the status at zero.
+# verify SCOPE: checks units with systemd-analyze, which exits with 0 even after a warning.
 verify() {
   local scope=$1 said
   if ! said=$(systemd-analyze "--$scope" verify --man=no --recursive-errors=no "$folder/$scope"/netwatch.{service,socket} 2>&1) ||
@@ -44,7 +44,7 @@ exposure() {
 
 verify system
 verify user
-# With the drop-ins that keep a log.
+# The units are checked again with the drop-ins that keep a log.
 for scope in system user; do
   install -D -m 644 "$units/log/$scope.conf" "$folder/$scope/netwatch.service.d/log.conf"
   sed -i "s|^ExecStart=/usr/bin/netwatch |ExecStart=$stand_in |" "$folder/$scope/netwatch.service.d/log.conf"

@@ -1,7 +1,7 @@
 # Walks through random network configurations; after each step a running netwatch, a new one and sockets have to agree.
 # An hour. ARGUMENTS: seconds, otherwise 3600, and a seed, otherwise the time.
 #
-# A step that disagrees is told with its seed and the fewest steps that lead there.
+# If a step disagrees, the check prints its seed and the fewest steps that lead to it.
 seed=${2:-$(date +%s)}
 build_tests
 say "seed $seed"

@@ -1,9 +1,9 @@
 import Testing
 
 extension GuestTests {
-  /// Modems, alone and beside a radio.
+  /// Tests of modems, alone and beside a WiFi radio.
   @Suite struct Cellular {
-    /// Of the kernel's modem `wwan0`; a number makes it another connection than the driver's own.
+    /// Adds a link of the kernel's modem `wwan0`. The link ID 7 makes it another connection than the driver's own.
     static func addModem(to namespace: NetworkNamespace) throws {
       try Guest.run("modprobe wwan_hwsim devices=1")
       try namespace.run(
@@ -47,7 +47,7 @@ extension GuestTests {
       #expect(wireless.summary == "wifi medium_changed wlan0")
       #expect(wireless.isExpensive == false)
       #expect(wireless.networkName == "home")
-      // Without its network the kernel goes on using wlan0, until somebody takes the route away.
+      // Even without its WiFi network the kernel continues to use wlan0, until somebody removes the route.
       try radios.stop()
       #expect(try follow.next().status == "not-reachable")
       try radios.station.run("ip route del default dev wlan0")

@@ -3,9 +3,10 @@ import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
-  /// Networks that say they are metered, as those of phones do.
+  /// Tests of networks that say that they are metered, as the hotspots of phones do.
   @Suite struct Hotspot {
-    /// Cost level 2, "fixed"; cost level 1, "unrestricted"; and what an iPhone sends.
+    /// The elements of beacons with cost level 2, "fixed", and with cost level 1, "unrestricted", and the element that
+    /// an iPhone sends.
     static let fixedCost = "dd080050f21102000200"
     static let unrestricted = "dd080050f21101000000"
     static let personalHotspot = "dd0a0017f206010103030000"
@@ -14,7 +15,7 @@ extension GuestTests {
       GuestNetwork(name: Array(name.utf8), isOpen: false, vendorElements: elements)
     }
 
-    /// In one line, however it folds.
+    /// Returns the output of `netwatch explain` as one line, wherever the output is folded.
     private func explanation(_ radios: GuestRadios) throws -> String {
       let lines = try ChildProcess.run(radios.station.command([Programs.netwatch, "explain"])).output
       return lines.joined(separator: " ").split(separator: " ").joined(separator: " ")
@@ -37,7 +38,7 @@ extension GuestTests {
       if let sentence {
         #expect(explanation.contains(sentence), "\(explanation)")
         #expect(explanation.contains("it may cost money"), "\(explanation)")
-        // The word of the user counts more.
+        // An option of the user counts more than the beacon.
         let other = try radios.station.follow("--not-expensive", "home")
         #expect(try other.next().isExpensive == false)
       } else {
@@ -57,20 +58,20 @@ extension GuestTests {
     }
 
     @Test func `a rule names a network by its bytes or by a pattern`() throws {
-      // A name with a quote, and a byte that is no UTF-8.
+      // The name contains a quote and a byte that is not UTF-8.
       let radios = try GuestRadios.online(
         GuestNetwork(name: Array("Jo\"s ".utf8) + [0xff], isOpen: false, vendorElements: Self.fixedCost))
       let folder = "/etc/netwatch"
       try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: folder) }
-      // A recording does without rules.
+      // A recording does not read files of rules, so this follower does not record.
       let follow = try radios.station.followUnrecorded()
       #expect(try follow.next().cost == "beacon")
       for (rule, cost) in [
         ("not-metered ssid \"Jo\\\"s \\xff\"", "free"), ("constrained ssid Jo*", "beacon constrained"),
         ("metered ssid Jo????", "rule"), ("not-metered ssid \"Jo*\"", "beacon"), ("not-metered ssid *", "free"),
       ] {
-        // In one step, so that it is read once.
+        // The file is replaced in one step, so that netwatch reads it only once.
         try Data("\(rule)\n".utf8).write(to: URL(filePath: "\(folder)/rules"), options: .atomic)
         let line = try follow.next()
         #expect(line.cost == cost, "\(rule)")
@@ -81,7 +82,7 @@ extension GuestTests {
       }
     }
 
-    /// The file is as systemd-networkd writes it, whole and in one step, when it has set the address.
+    /// The test writes the file as systemd-networkd does: whole, in one step, and after the address is set.
     @Test func `a lease with ANDROID_METERED says so, whenever its file comes`() throws {
       let radios = try GuestRadios.online()
       let leases = "/run/systemd/netif/leases"
@@ -100,7 +101,7 @@ extension GuestTests {
       #expect(line.cost == "lease")
       let explanation = try explanation(radios)
       #expect(explanation.contains("phone's hotspot (ANDROID_METERED)"), "\(explanation)")
-      // Another address, of which there is no lease.
+      // There is no lease of the new address.
       try radios.station.run("ip addr del 10.77.0.2/24 dev wlan0")
       #expect(try follow.next().status == "not-reachable")
       try radios.station.run(

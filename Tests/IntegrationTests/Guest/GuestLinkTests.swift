@@ -1,7 +1,7 @@
 import Testing
 
 extension GuestTests {
-  /// Links that stand on others have the medium of those.
+  /// Tests that a link that stands on others has their medium.
   @Suite struct Links {
     private func media(in namespace: NetworkNamespace) throws -> [String: String] {
       let result = try ChildProcess.run(namespace.command([Programs.netwatch, "--interfaces", "--json"]))

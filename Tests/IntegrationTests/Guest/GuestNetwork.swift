@@ -1,11 +1,11 @@
-/// A wireless network, as access points and stations have it in their configuration.
+/// A WiFi network, as the configurations of access points and stations describe it.
 struct GuestNetwork {
-  /// A name is bytes, not text.
+  /// The bytes of the network's name, which need not be text.
   let name: [UInt8]
   var isOpen = true
-  /// Its name is not in its beacons.
+  /// Whether the network's name is left out of its beacons.
   var isHidden = false
-  /// Elements that its beacons have besides, in hexadecimal digits.
+  /// Elements that are added to the network's beacons, in hexadecimal digits. Default: none.
   var vendorElements = ""
 
   static let home = GuestNetwork(name: Array("home".utf8), isOpen: false)
@@ -14,10 +14,10 @@ struct GuestNetwork {
     name.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// The key itself: to make one of a passphrase takes a while.
+  /// The key that hostapd and wpa_supplicant use. They need a while to derive one from a passphrase.
   private static let key = String(repeating: "5c", count: 32)
 
-  /// For hostapd.
+  /// Returns the configuration of hostapd for an access point of this network.
   func accessPoint(interface: String, channel: Int, bridge: String, control: String) -> String {
     let security = "wpa=2\nwpa_key_mgmt=WPA-PSK\nrsn_pairwise=CCMP\nwpa_psk=\(Self.key)\n"
     return """
@@ -34,7 +34,7 @@ struct GuestNetwork {
       """
   }
 
-  /// For wpa_supplicant.
+  /// Returns the configuration of wpa_supplicant for a station of this network.
   func station(control: String) -> String {
     """
     ctrl_interface=\(control)

@@ -3,7 +3,8 @@ import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
-  /// The README's picture: what netwatch shows on a machine with a WiFi network and a cable. contrib/guest/picture draws it.
+  /// The output of netwatch for the README's picture, on a machine with a WiFi network and a cable.
+  /// contrib/guest/picture draws it.
   @Suite(.enabled(if: unsafe getenv("NETWATCH_PICTURE") != nil, "contrib/guest/picture runs this")) struct Picture {
     private static let terminal = ["LC_ALL=C.UTF-8", "COLUMNS=92"]
 
@@ -30,7 +31,7 @@ extension GuestTests {
       show("\u{1b}[2m$\u{1b}[0m \u{1b}[1mnetwatch --follow --traffic\u{1b}[0m")
       let follow = try ChildProcess(
         radios.station.command(command + ["--follow", "--traffic"]), environment: Self.terminal)
-      /// Shows lines up to one with this text, but at most two of traffic.
+      /// Shows the lines up to one that contains the text, with at most `rates` lines of traffic.
       func see(_ text: String, rates: Int = 1) throws {
         var left = rates
         while let line = try follow.nextLine() {

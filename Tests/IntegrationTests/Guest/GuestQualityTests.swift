@@ -4,19 +4,20 @@ import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
-  /// The figures of `--quality` over links that are slow and lose something, beside those of ping and of the link itself.
+  /// Tests of the figures of `--quality` over slow links that lose packets, beside the figures of ping and of the link
+  /// itself.
   @Suite struct Quality {
     private struct Link: CustomTestStringConvertible {
-      /// In milliseconds, on the way out.
+      /// The delay of outgoing packets, in milliseconds.
       let delay: Int
-      /// In per cent, on the way out.
+      /// The loss of outgoing packets, in per cent.
       let loss: Int
 
       var netem: String { "netem delay \(delay)ms limit 10000" + (loss > 0 ? " loss \(loss)%" : "") }
       var testDescription: String { "\(delay) ms, \(loss) %" }
     }
 
-    /// Whether every kind of link is tried, which takes eight minutes, or a few of them.
+    /// Whether every kind of link is tried, which takes eight minutes, and not only a few kinds.
     private static let triesAll = ProcessInfo.processInfo.environment["NETWATCH_ALL_LINKS"] != nil
 
     private static let links =
@@ -27,14 +28,15 @@ extension GuestTests {
     private static let worseLinks =
       [Link(delay: 80, loss: 0)] + (triesAll ? [Link(delay: 20, loss: 5), Link(delay: 300, loss: 1)] : [])
 
-    /// What goes out is delayed and lost packet by packet: a link loses no packets of 64 KB.
+    /// Returns two networks whose link delays and loses outgoing packets one by one. A real link loses no packets of 64
+    /// KB, so they are split before.
     private static func networks(_ link: Link) throws -> TwoNetworks {
       let networks = try TwoNetworks()
       try networks.near.run("ip link set v0 gso_max_segs 1", "tc qdisc add dev v0 root \(link.netem)")
       return networks
     }
 
-    /// What the link has lost of what it was given, in per cent.
+    /// Returns how many of its outgoing packets the link has lost, in per cent.
     private static func dropped(_ networks: TwoNetworks) throws -> Double {
       let answer = try ChildProcess.run(networks.near.command(["tc", "-s", "qdisc", "show", "dev", "v0"]))
       let numbers = try #require(answer.output.joined().firstMatch(of: /([0-9]+) pkt \(dropped ([0-9]+)/))
@@ -51,7 +53,7 @@ extension GuestTests {
       _ = try follow.next()
       let senders = try networks.senders(5, bytesPerSecond: 120_000)
       #expect(try senders.nextLine(within: 200) == "sent")
-      // A small difference is told after 7 seconds.
+      // netwatch reports a small difference only after 7 seconds.
       sleep(UInt32(20 * patience))
       let dropped = try Self.dropped(networks)
       for process in [follow.process, ping] { process.signal(SIGTERM) }
@@ -60,14 +62,14 @@ extension GuestTests {
       let told = try #require(quality)
       var times: [Double] = []
       while let time = try ping.nextLine() { times.append((Double(time) ?? 0) / 1_000) }
-      // Of the last ten seconds.
+      // The median of the last ten seconds, in which ping has sent 100 requests.
       let time = try #require(times.suffix(100).sorted().dropFirst(min(times.count, 100) / 2).first)
       print(
         "quality at \(link.testDescription): \(told) in \(follow.lines.count) lines; ping \(time) ms, netem \(dropped) %"
       )
       #expect(told.connections == 5)
       #expect(abs((told.roundTrip ?? .infinity) - time) <= time / 10 + 2, "ping \(time) ms, \(told)")
-      // What is dropped by chance is not quite what was asked for.
+      // netem drops packets by chance, so the loss differs a little from what was asked for.
       #expect(abs((told.loss ?? .infinity) - dropped) <= 0.5, "\(dropped) % dropped, \(told)")
       withExtendedLifetime((sink, senders)) {}
     }
@@ -81,7 +83,7 @@ extension GuestTests {
       #expect(try senders.nextLine(within: 200) == "sent")
       var line = try follow.next()
       while line.quality?.loss != 0 || line.quality?.roundTrip ?? 0 < 20 { line = try follow.next() }
-      // A minute of good figures, or most of it.
+      // After this wait, most of the last minute has good figures.
       sleep(UInt32(20 * patience))
       let start = Line.monotonicNow
       try networks.near.run("tc qdisc change dev v0 root \(link.netem)")
@@ -111,7 +113,7 @@ extension GuestTests {
         "ip rule add not fwmark 51820 table 51820", "ip rule add table main suppress_prefixlength 0",
         "until wg show wg0 latest-handshakes | grep -q '[1-9][0-9]*$'; do sleep 0.05; done")
       let sink = try networks.sink()
-      // Past the tunnel.
+      // These connections do not go through the tunnel.
       let others = try networks.senders(4)
       let senders = try networks.senders(3, to: "10.66.0.1")
       let follow = try networks.near.follow("--no-service", "--quality")
@@ -120,7 +122,7 @@ extension GuestTests {
       while quality?.loss == nil || quality?.roundTrip == nil { quality = try follow.next().quality }
       #expect(quality?.interface == "v0")
       #expect(quality?.connections == 3)
-      // The first packets of a connection find a kernel that is busy with it.
+      // The first packets of a connection may wait, because the kernel is busy with the new connection.
       #expect(39...60 ~= quality?.roundTrip ?? 0, "\(quality?.description ?? "-")")
       withExtendedLifetime((sink, others, senders)) {}
     }

@@ -3,18 +3,19 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// Three radios of the kernel's that hear each other: a station, and two access points in front of one network.
+/// Three radios of the kernel's driver mac80211_hwsim, which hear each other: a station and two access points. The
+/// access points are on one bridge, so they lead to the same network.
 final class GuestRadios {
-  /// Here are wlan0 and netwatch.
+  /// The namespace of wlan0, in which netwatch runs.
   let station: NetworkNamespace
-  /// Here are wlan1 and wlan2, and 10.77.0.1 behind them.
+  /// The namespace of the access points wlan1 and wlan2, and of the bridge with 10.77.0.1.
   let air: NetworkNamespace
   let folder: TemporaryFolder
   private var accessPoints: [Int: ChildProcess] = [:]
   private var supplicant: ChildProcess?
 
   init() throws {
-    // WirelessMonitor survive a namespace, and would bring what the test before has made of them.
+    // Radios survive their namespace and keep what the previous test has set. So the driver is loaded again.
     try Self.unload()
     try Guest.run("modprobe mac80211_hwsim radios=3")
     folder = try TemporaryFolder()
@@ -26,7 +27,7 @@ final class GuestRadios {
 
   static func unload() throws { try Guest.run("modprobe -r mac80211_hwsim") }
 
-  /// New radios come to the kernel's first namespace.
+  /// Moves the radios into the two namespaces. The kernel puts new radios into its first namespace.
   func bringBack() throws {
     try Guest.run(
       "move() { iw phy $(cat /sys/class/net/$1/phy80211/name) set netns $2; }; "
@@ -39,7 +40,9 @@ final class GuestRadios {
 
   static func address(of radio: Int) -> String { "02:00:00:00:0\(radio):00" }
 
-  /// - Parameter radio: 1 or 2.
+  /// Starts an access point and waits until it works.
+  ///
+  /// - Parameter radio: The number of the radio, 1 or 2. Default: 1.
   func start(_ network: GuestNetwork, radio: Int = 1) throws {
     let text = network.accessPoint(
       interface: "wlan\(radio)", channel: Self.channel(of: radio), bridge: "br0", control: folder.file("ap"))
@@ -48,23 +51,24 @@ final class GuestRadios {
     accessPoints[radio] = process
   }
 
-  /// It says goodbye to its stations.
+  /// Ends an access point, which then tells its stations that it leaves.
   func stop(radio: Int = 1) throws {
     guard let process = accessPoints.removeValue(forKey: radio) else { return }
     process.signal(SIGTERM)
     _ = try process.wait()
   }
 
-  /// How strongly every radio is heard from now on, in dBm; at least -80.
+  /// Sets how strongly every radio is heard from now on, in dBm. The lowest value is -80.
   func setPower(_ power: Int) throws {
-    // The driver adds the 20 dBm that radios send with. Its file takes a number without a sign, and is read as one with a sign.
+    // The driver adds the 20 dBm with which radios send. Its file accepts only an unsigned number, which the driver
+    // reads as a signed one.
     let number = UInt64(bitPattern: Int64(power - 20))
     try Guest.run(
       "mountpoint -q /sys/kernel/debug || mount -t debugfs none /sys/kernel/debug; "
         + "for file in /sys/kernel/debug/ieee80211/*/hwsim/rx_rssi; do echo \(number) > $file; done")
   }
 
-  /// It sends its station away, which may come again at once.
+  /// Makes access point 1 send the station away. The station may come back at once.
   func sendAway() throws {
     try air.run("hostapd_cli -p \(folder.file("ap")) -i wlan1 deauthenticate \(Self.address(of: 0))")
   }
@@ -81,12 +85,12 @@ final class GuestRadios {
 
   func waitForConnection() throws { try supplicant?.wait(for: "CTRL-EVENT-CONNECTED") }
 
-  /// As DHCP would.
+  /// Sets an address and the default route of a link of the station, as DHCP would.
   func configure(_ interface: String = "wlan0") throws {
     try station.run("ip addr add 10.77.0.2/24 dev \(interface)", "ip route add default via 10.77.0.1 dev \(interface)")
   }
 
-  /// Station and access point, up to the default route.
+  /// Returns radios of which the station is connected to access point 1 and has an address and the default route.
   static func online(_ network: GuestNetwork = .home) throws -> GuestRadios {
     let radios = try GuestRadios()
     try radios.start(network)
@@ -95,14 +99,16 @@ final class GuestRadios {
     return radios
   }
 
-  /// The interface stays up, and its routes stay.
+  /// Ends wpa_supplicant. The interface stays up, and its routes stay.
   func leave() { supplicant = nil }
 
-  /// - Parameter address: of another access point of the same network.
+  /// Makes the station move to another access point of its network, and waits until it is connected.
+  ///
+  /// - Parameter address: The hardware address of that access point.
   func roam(to address: String) throws {
     let control = "wpa_cli -p \(folder.file("station")) -i wlan0"
     try station.run(
-      // It cannot go where it has not seen anybody.
+      // wpa_supplicant moves only to an access point that a scan has found.
       "\(control) scan freq=2412,2437", "until \(control) roam \(address) | grep -q OK; do sleep 0.1; done")
     try waitForConnection()
   }

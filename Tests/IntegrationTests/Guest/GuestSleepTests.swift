@@ -4,16 +4,17 @@ import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
-  /// The machine sleeps and wakes; its clock is set.
+  /// Tests in which the machine sleeps and wakes, or its clock is set.
   @Suite struct Sleep {
-    /// Puts the machine to sleep until the hardware clock wakes it, and makes sure that it was so.
+    /// Puts the machine to sleep until the hardware clock wakes it after 5 seconds, and checks that it has slept.
     private func sleep() throws {
       let before = timeAsleep
       try Guest.run("rtcwake --mode mem --seconds 5")
       #expect(timeAsleep - before > .seconds(1))
     }
 
-    /// CLOCK_BOOTTIME runs on while the machine sleeps, CLOCK_MONOTONIC does not.
+    /// The time for which the machine has slept since it started. CLOCK_BOOTTIME also runs while the machine sleeps,
+    /// CLOCK_MONOTONIC does not.
     private var timeAsleep: Duration { now(CLOCK_BOOTTIME) - now(CLOCK_MONOTONIC) }
 
     private func now(_ clock: clockid_t) -> Duration {
@@ -75,14 +76,14 @@ extension GuestTests {
       let awake = now(CLOCK_MONOTONIC) - start
       follow.process.signal(SIGTERM)
       _ = try follow.process.wait()
-      /// What `netwatch log` says, in the order of the log.
+      /// Returns the entries that `netwatch log` prints, in the order of the log.
       func stored(_ arguments: String...) throws -> [(event: String, seconds: Double)] {
         try ChildProcess.run([Programs.netwatch, "log", "--json"] + arguments, environment: [state]).output.map {
           let event = try #require($0.firstMatch(of: /"event":"([a-z]+)"/)?.output.1)
           return (String(event), $0.firstMatch(of: /"seconds":([0-9.]+)/).flatMap { Double($0.output.1) } ?? 0)
         }
       }
-      // The writer is another process, and goes on after netwatch.
+      // The program that writes the log is another process, and may still write when netwatch has ended.
       let entries = try eventually(stored()) { $0.count >= 4 }
       #expect(entries.map(\.event) == ["change", "change", "suspend", "change"])
       #expect(entries.contains { $0.event == "suspend" && $0.seconds > 1 })
@@ -96,7 +97,7 @@ extension GuestTests {
       let follow = try radios.station.follow("--hold", "60")
       #expect(try follow.next().networkName == "home")
       try sleep()
-      // The access point is asleep too, and does not know what has become of it.
+      // The access point was asleep as well, and does not know what has become of the station.
       try radios.stop()
       try radios.start(.home)
       try radios.join(.home)

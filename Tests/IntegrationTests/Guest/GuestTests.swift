@@ -2,17 +2,20 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// What takes a kernel of one's own: radios, modems, modules that are unloaded, a machine that sleeps.
+/// Tests that need a kernel of their own, because they use radios, modems, modules that are unloaded, and a machine
+/// that sleeps.
 ///
-/// contrib/verify guest boots one and runs these in it; contrib/test leaves them out.
+/// `contrib/verify guest` boots a virtual machine, the guest, and runs these tests in it. `contrib/test` leaves them
+/// out.
 ///
-/// There is one kernel with one set of radios, so one test runs at a time.
+/// The guest has one kernel with one set of radios, so only one test runs at a time.
 @Suite(.serialized, .enabled(if: Guest.isHere, "contrib/verify guest runs these")) enum GuestTests {}
 
+/// The guest, a virtual machine in which `contrib/verify guest` runs tests.
 enum Guest {
   static let isHere = unsafe getenv("NETWATCH_GUEST") != nil
 
-  /// Runs a command of the shell outside of any namespace of a test.
+  /// Runs a shell command outside of the namespaces of the tests. Throws a `TestFailure` if the command fails.
   static func run(_ command: String) throws {
     let result = try ChildProcess.run(["sh", "-c", command])
     guard result.ending == .exited(0) else { throw TestFailure("\(command): \(result.ending) \(result.error)") }
@@ -20,7 +23,7 @@ enum Guest {
 }
 
 extension ChildProcess {
-  /// Waits until it says so.
+  /// Waits until the process prints a line that contains the text. Throws a `TestFailure` if its output ends before.
   func wait(for text: String) throws {
     while let line = try nextLine() {
       if line.contains(text) { return }

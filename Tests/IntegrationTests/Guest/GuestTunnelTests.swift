@@ -1,9 +1,9 @@
 import Testing
 
 extension GuestTests {
-  /// What lies beneath a tunnel, where it is a radio.
+  /// Tests of what carries a tunnel, such as a radio or a modem.
   @Suite struct Tunnels {
-    /// The rules of `wg-quick up`, and a peer that answers.
+    /// Adds a WireGuard tunnel with the rules of `wg-quick up`, and waits until its peer has answered.
     private static func raise(_ radios: GuestRadios) throws {
       let folder = radios.folder.path
       try radios.air.run(
@@ -40,7 +40,7 @@ extension GuestTests {
       #expect(line.ipv4?["address"] as? String == "10.66.0.2")
       #expect(try follow.isQuiet(in: radios.station))
 
-      // The tunnel stays up, and leads nowhere.
+      // The tunnel stays up, but nothing carries it.
       try radios.stop()
       let loss = try follow.next()
       #expect(loss.status == "not-reachable")
@@ -59,7 +59,7 @@ extension GuestTests {
 
     @Test func `a VPN by pppd is one if the user says so`() throws {
       let namespace = try NetworkNamespace.online()
-      // The other end has a namespace of its own, so that its link is not here.
+      // The other end of the connection is in a namespace of its own, so that its link is not in this one.
       try namespace.run(
         "modprobe ppp_generic; modprobe ppp_async; mkdir -p /var/run /etc/ppp",
         "pppd nodetach noauth local nodefaultroute 10.7.0.2:10.7.0.1 "
@@ -123,7 +123,7 @@ extension GuestTests {
       let line = try follow.next()
       #expect(line.summary == "wifi initial v0")
       #expect(line.ipv4 == nil)
-      // A source of 192.0.0.0/29 makes 464XLAT of a tun alone.
+      // A source in 192.0.0.0/29 marks 464XLAT only on a tun device, and ds0 is none.
       try namespace.run(
         "ip link add ds0 type ip6tnl remote fd99::1 local fd00::1 mode ipip6", "ip link set ds0 up",
         "ip addr add 192.0.0.2/29 dev ds0", "ip route add default dev ds0 metric 50")

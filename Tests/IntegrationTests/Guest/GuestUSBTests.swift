@@ -3,15 +3,16 @@ import NetwatchTestSupport
 import Testing
 
 extension GuestTests {
-  /// The network adapter on USB that QEMU has. It offers itself in two ways, and the kernel has a driver for each.
+  /// Tests of QEMU's USB network adapter. It has two USB configurations, and the kernel has a driver for each.
   @Suite struct USB {
-    /// Puts the adapter into a namespace, as `usb0`, with an address and the default route.
+    /// Moves the adapter into a namespace, as `usb0`, with an address and the default route.
     ///
-    /// - Parameter configuration: the descriptor's number of the way that the kernel is to use.
+    /// - Parameter configuration: The number of the USB configuration that the kernel is to use: 1 for the driver
+    ///   cdc_ether, 2 for rndis_host.
     static func addAdapter(_ configuration: Int, to namespace: NetworkNamespace) throws {
       try Guest.run("modprobe -a uhci_hcd rndis_host cdc_ether")
       let adapter = try waitForFile(in: "/sys/bus/usb/devices") { $0.hasSuffix("-1") }
-      // 0 ends the way that was used before.
+      // 0 ends the configuration that was used before.
       let file = "\(adapter)/bConfigurationValue"
       try Guest.run("echo 0 >\(file); echo \(configuration) >\(file)")
       let link = try waitForFile(in: "/sys/class/net") { $0.hasPrefix("usb") || $0.hasPrefix("eth") }

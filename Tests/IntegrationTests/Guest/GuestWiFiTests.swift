@@ -1,7 +1,8 @@
 import Testing
 
 extension GuestTests {
-  /// A station with the network that it is in: it comes, it goes, it moves.
+  /// Tests of a station and the WiFi network that it is in: the station joins a network, loses it, and moves to another
+  /// one.
   @Suite struct WiFi {
     @Test func `a station joins a network`() throws {
       let radios = try GuestRadios()
@@ -25,7 +26,7 @@ extension GuestTests {
     @Test func `a station that is sent away comes back at once`() throws {
       let radios = try GuestRadios.online()
       let follow = try radios.station.follow()
-      // It waits longer than any machine needs for the way back.
+      // A hold of 30 seconds is longer than a station on any machine needs to come back.
       let patient = try radios.station.follow("--hold", "30")
       for one in [follow, patient] { #expect(try one.next().networkName == "home") }
       try radios.sendAway()
@@ -71,7 +72,7 @@ extension GuestTests {
       #expect(try patient.summary() == "not-reachable link_down -")
       try radios.station.run("echo 0 > $(echo /sys/class/net/wlan0/phy80211/rfkill*/soft)")
       try radios.waitForConnection()
-      // The kernel has dropped the default route without a word.
+      // The kernel has removed the default route without a message.
       try radios.station.run("ip route add default via 10.77.0.1")
       let line = try follow.next()
       #expect(line.summary == "wifi route_up wlan0")
@@ -110,7 +111,7 @@ extension GuestTests {
 
     static let names: [[UInt8]] = [
       Array("%{A1:reboot:}x%{A}".utf8), Array(#"Café <b>&"\%{x}#"#.utf8), Array(repeating: 0xff, count: 32),
-      // An accent that is none, bytes that end a C string or a line, and an emoji without its end.
+      // This name contains a broken UTF-8 sequence, bytes that end a C string or a line, and an emoji without its end.
       [0x61, 0xc3, 0x28, 0x00, 0x1b, 0x0a, 0x22, 0xf0, 0x9f, 0x98],
     ]
 
@@ -144,7 +145,7 @@ extension GuestTests {
       #expect(try radios.station.follow().next().networkName == "hidden")
     }
 
-    /// The kernel refuses to join a network with an empty name; but a mesh has none.
+    /// The kernel refuses to join a network with an empty name, but a mesh has no name.
     @Test func `a mesh has no name`() throws {
       let radios = try GuestRadios()
       try radios.station.run(
@@ -169,7 +170,7 @@ extension GuestTests {
       #expect(try follow.isQuiet(in: radios.station))
       radios.leave()
       try radios.stop()
-      // With it nl80211 goes, which has another number when it comes back.
+      // The netlink family nl80211 is unloaded with cfg80211, and has another number when it comes back.
       try Guest.run("modprobe -r cfg80211")
       try Guest.run("modprobe mac80211_hwsim radios=3")
       try radios.bringBack()

@@ -3,7 +3,8 @@ import NetwatchTestSupport
 
 @testable import NetwatchHTTP
 
-/// Reads a body as a transfer does: into rooms of a given size, and again whenever it is woken.
+/// A reader of a request's body. It reads as a transfer does: into buffers of a given size, and again after the body
+/// has signalled new bytes.
 final class BodyReader {
   private let source: any BodySource
   private var wakes: AsyncStream<Void>.Iterator
@@ -15,7 +16,9 @@ final class BodyReader {
     source = try body.open { continuation.yield() }
   }
 
-  /// The next bytes; none at the end.
+  /// Reads the next bytes, and waits if the body is paused. The result is empty at the end of the body.
+  ///
+  /// - Parameter roomSize: The size of the buffer, in bytes.
   func next(_ roomSize: Int) async throws -> [UInt8] {
     while true {
       var room = [UInt8](repeating: 0xee, count: roomSize)
@@ -29,7 +32,7 @@ final class BodyReader {
     }
   }
 
-  /// Whether the source has nothing to give now.
+  /// Whether the body has no bytes at this moment.
   func isPaused(_ roomSize: Int) -> Bool {
     var room = [UInt8](repeating: 0, count: roomSize)
     guard case .paused = unsafe room.withUnsafeMutableBytes({ unsafe source.supply($0) }) else { return false }
@@ -49,7 +52,7 @@ final class BodyReader {
 }
 
 extension HTTPBody {
-  /// All of it, and that it is as long as it says.
+  /// Reads the whole body. Throws if the number of bytes is not the length that the body states.
   func bytes() async throws -> [UInt8] {
     let bytes = try await BodyReader(self).rest()
     if let length, length != Int64(bytes.count) { throw HTTPError(.other, "\(bytes.count) bytes instead of \(length)") }
@@ -60,7 +63,9 @@ extension HTTPBody {
 }
 
 extension TemporaryFolder {
-  /// A file of so many zeros that takes no room.
+  /// Makes a sparse file of zeros that takes no space on the disk.
+  ///
+  /// - Parameter size: The size of the file, in bytes.
   func makeSparse(_ name: String, size: UInt64) throws -> URL {
     let file = try write(Data(), to: name)
     let handle = try FileHandle(forWritingTo: file)

@@ -6,14 +6,14 @@ final class BodyServer: Sendable {
     let head: String
     let body: Data
 
-    /// The values of a field.
+    /// Returns the values of a field, in the order of the sorted header lines.
     func values(_ name: String) -> [String] {
       fields.filter { $0.lowercased().hasPrefix("\(name.lowercased()):") }
         .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
     }
 
     var firstLine: String { head.components(separatedBy: "\r\n")[0] }
-    /// In the order of their names.
+    /// The header lines, sorted.
     var fields: [String] { head.components(separatedBy: "\r\n").dropFirst().filter { !$0.isEmpty }.sorted() }
   }
 

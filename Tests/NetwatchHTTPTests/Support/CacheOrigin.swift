@@ -4,7 +4,7 @@ import NetwatchTestSupport
 
 @testable import NetwatchHTTP
 
-/// A server that notes the head of each request, a folder for caches, and sessions that use one.
+/// A server that keeps the head of each request, with a folder for a cache, and with sessions that use this cache.
 final class CacheOrigin: Sendable {
   let server: ScriptedServer
   let place: TemporaryFolder
@@ -25,7 +25,8 @@ final class CacheOrigin: Sendable {
 
   static let fresh = "Cache-Control: max-age=600"
 
-  /// Answers with the number of the request, and with 304 if that has the condition.
+  /// Starts a server that numbers its 200 answers: the body is the number of the request. If a request has the
+  /// condition `If-None-Match: "1"`, the answer is 304.
   static func counting(_ fields: String) throws -> CacheOrigin {
     let count = Box(0)
     return try CacheOrigin { head in
@@ -38,7 +39,7 @@ final class CacheOrigin: Sendable {
 
   deinit { server.stop() }
 
-  /// The heads that have come, without the name of the server.
+  /// The heads of all requests, in the order in which they came.
   var requests: [String] { heads.now }
 
   static func answer(_ status: String = "200 OK", _ fields: String..., body: String = "") -> String {
@@ -57,7 +58,8 @@ final class CacheOrigin: Sendable {
       baseURL: base, configuration: configuration, threads: clock.map { try HTTPThreads(by: $0) })
   }
 
-  /// Makes requests whose bodies repeat their paths, and fails for another body.
+  /// Sends random requests through a cache. The server must answer each with the last component of its path, repeated
+  /// 50,000 times. Throws if a body is different.
   static func useAtRandom(_ base: URL, _ path: String, seed: UInt64) async throws {
     var configuration = HTTPSessionConfiguration()
     configuration.cache = try HTTPDiskCache(folder: URL(filePath: path), capacity: 1 << 20)

@@ -4,7 +4,7 @@ import NetwatchTestSupport
 
 @testable import NetwatchHTTP
 
-/// An answer whose head says what its body has to be.
+/// An answer for the tests of the cache. Its `ETag` states the number, seed and length from which its body is made.
 struct CacheSample: Hashable, Sendable {
   let number: Int
   let seed: UInt64
@@ -22,14 +22,16 @@ struct CacheSample: Hashable, Sendable {
     self.length = length
   }
 
-  /// One of twenty, with a body of at most 400,000 bytes.
+  /// Returns a sample with one of twenty numbers and a body of at most 400,000 bytes.
   static func random(_ random: inout SplitMix) -> CacheSample {
     CacheSample(
       number: Int.random(in: 0..<20, using: &random), seed: random.next(),
       length: Int.random(in: 0...400_000, using: &random))
   }
 
-  /// - Throws: if the body is not what the head says.
+  /// Reads a sample from an answer that the cache has found.
+  ///
+  /// - Throws: A `TestFailure` if the body is not the one that the head states.
   init(_ cached: CachedAnswer) throws {
     let words = (cached.answer.response.headerFields[.eTag] ?? "").split(separator: " ")
     guard words.count == 3, let number = Int(words[0]), let seed = UInt64(words[1]), let length = Int(words[2]) else {
@@ -48,7 +50,7 @@ struct CacheSample: Hashable, Sendable {
 
   var body: [UInt8] {
     var random = SplitMix(seed: seed)
-    // Repeats itself, but in no piece of the size in which it is stored or read.
+    // The body repeats itself, but its period is none of the sizes in which the cache stores and reads it.
     let words = (0..<509).map { _ in random.next() }
     let part = unsafe words.withUnsafeBytes { unsafe [UInt8]($0) }
     var body = [UInt8](repeating: 0, count: length)
@@ -59,15 +61,15 @@ struct CacheSample: Hashable, Sendable {
     return body
   }
 
-  /// It has come at the second of its number.
+  /// The sample as the cache stores it. The times of the request and of the answer are `number` seconds.
   var answer: StoredAnswer? {
     let response = HTTPResponse(status: .ok, headerFields: [.eTag: "\(number) \(seed) \(length)"])
     return StoredAnswer(Self.request(number), response, asked: Int64(number), came: Int64(number))
   }
 
-  /// Stores all of it but the end.
+  /// Begins to store the sample. The caller has to end the writer that is returned.
   ///
-  /// - Parameter count: The most bytes of the body to store.
+  /// - Parameter count: The largest number of bytes of the body to store. Default: all.
   func begin(in cache: HTTPDiskCache, upTo count: Int = .max) -> CacheWriter {
     guard let answer else { preconditionFailure("it may be stored") }
     let writer = cache.store(answer)
@@ -80,7 +82,7 @@ struct CacheSample: Hashable, Sendable {
     return writer
   }
 
-  /// Returns when it is stored.
+  /// Stores the sample, and returns when the cache has stored it.
   func store(in cache: HTTPDiskCache) async {
     begin(in: cache).finish()
     _ = await Self.answer(-1, in: cache)
@@ -97,13 +99,14 @@ struct CacheSample: Hashable, Sendable {
     await withCheckedContinuation { done in cache.find(url(number)) { done.resume(returning: $0) } }
   }
 
-  /// Nil if there is none. A wrong one is no sample of this number.
+  /// Returns the stored sample with this number. Nil if there is none. If its body is wrong, the result has the number
+  /// -1.
   static func find(_ number: Int, in cache: HTTPDiskCache) async -> CacheSample? {
     guard let cached = await answer(number, in: cache) else { return nil }
     return (try? CacheSample(cached)) ?? CacheSample(number: -1, seed: 0, length: 0)
   }
 
-  /// Stores, reads and removes, and fails for an answer that is not whole or another one's.
+  /// Stores, reads and removes random samples. Throws if an answer is incomplete or belongs to another URL.
   static func useAtRandom(_ path: String, seed: UInt64) async throws {
     let cache = try HTTPDiskCache(folder: URL(filePath: path), capacity: 4 << 20)
     var random = SplitMix(seed: seed)

@@ -2,7 +2,7 @@ import Foundation
 import NetwatchHTTP
 import NetwatchTestSupport
 
-/// Makes certificates as a test needs them, with openssl.
+/// A certificate authority that issues the certificates of tests, with the program `openssl`.
 struct CertificateAuthority {
   struct Pair {
     let certificate: URL
@@ -12,7 +12,7 @@ struct CertificateAuthority {
   let folder: TemporaryFolder
   let root: Pair
 
-  /// - Parameter name: of the root; two may have the same.
+  /// - Parameter name: The common name of the root. Two authorities may have the same one.
   init(name: String = "Test Root") throws {
     folder = try TemporaryFolder()
     root = Pair(certificate: folder.url("root.pem"), key: folder.url("root.key"))
@@ -43,13 +43,15 @@ struct CertificateAuthority {
     return try Programs.run(["openssl"] + words + (subject.map { ["-subj", "/CN=\($0)"] } ?? []), in: folder.url)
   }
 
-  /// A certificate for a server, or for an authority beneath this one.
+  /// Issues a certificate for a server, or for an authority below this one.
   ///
   /// - Parameters:
-  ///   - names: as `DNS:…` and `IP:…`.
-  ///   - issuer: default the root.
-  ///   - key: a key that is there already.
-  ///   - dates: from and to, relative to now, in days.
+  ///   - name: The common name, which is also the name of the files.
+  ///   - names: The alternative names, as `DNS:…` and `IP:…`. Default: 127.0.0.1 and localhost.
+  ///   - issuer: The authority that signs the certificate. Default: the root.
+  ///   - isAuthority: Whether the certificate is that of an authority. It then has no alternative names.
+  ///   - key: The file of an existing key. Default: a new key.
+  ///   - days: The first and the last day of validity, relative to now.
   func issue(
     _ name: String, names: String = "IP:127.0.0.1,DNS:localhost", by issuer: Pair? = nil, isAuthority: Bool = false,
     key: URL? = nil, days: ClosedRange<Int> = -1...30
@@ -64,7 +66,7 @@ struct CertificateAuthority {
       key.map { "-key \($0.path)" } ?? "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout \(name).key"
     try openssl("req -new \(source) -out \(name).csr", subject: name)
     let issuer = issuer ?? root
-    // x509 has no dates before 3.4, ca has.
+    // `openssl x509` can set the dates only since version 3.4. `openssl ca` can set them in every version.
     try folder.write("", to: "index.txt")
     try openssl(
       "ca -batch -notext -config ca.cnf -cert \(issuer.certificate.path) -keyfile \(issuer.key.path) -in \(name).csr "
@@ -73,7 +75,7 @@ struct CertificateAuthority {
     return pair
   }
 
-  /// One that has signed itself.
+  /// Makes a certificate that is signed with its own key.
   func issueSelfSigned(_ name: String, names: String = "IP:127.0.0.1,DNS:localhost") throws -> Pair {
     try openssl(
       "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -keyout \(name).key -out \(name).pem "
@@ -81,7 +83,7 @@ struct CertificateAuthority {
     return Pair(certificate: folder.url("\(name).pem"), key: folder.url("\(name).key"))
   }
 
-  /// A certificate for a server that has a common name and no other ones.
+  /// Issues a certificate for a server that has a common name and no alternative names.
   func issueNamedOnly(_ name: String) throws -> Certificate {
     try openssl(
       "req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout only.key -out only.csr", subject: name)
@@ -91,7 +93,9 @@ struct CertificateAuthority {
     return try Certificate.load(folder.url("only.pem"))[0]
   }
 
-  /// What a server sends: its own certificate, then the others.
+  /// Writes the certificates that a server sends into one file: its own one, then the others.
+  ///
+  /// - Parameter key: The pair whose key the server uses. Default: the first pair.
   func chain(_ pairs: Pair..., key: Pair? = nil) throws -> (chain: URL, key: URL) { try chain(of: pairs, key: key) }
 
   func chain(of pairs: [Pair], key: Pair? = nil) throws -> (chain: URL, key: URL) {

@@ -3,7 +3,7 @@ import Foundation
 
 @testable import NetwatchHTTP
 
-/// Bodies as servers compress them.
+/// The formats in which servers send compressed bodies.
 enum Compressor: CaseIterable {
   case gzip
   case zlib
@@ -14,7 +14,7 @@ enum Compressor: CaseIterable {
   private typealias Room = UnsafeMutableBufferPointer<UInt8>
   private typealias Input = UnsafeBufferPointer<UInt8>
 
-  /// What the server says that it is.
+  /// The content coding that a server states for this format.
   var coding: ContentCoding {
     switch self {
     case .gzip: .gzip
@@ -33,7 +33,7 @@ enum Compressor: CaseIterable {
     return Data(body)
   }
 
-  /// - Returns: how long it is; 0 for a failure.
+  /// - Returns: The number of bytes that were written; 0 if the compression has failed.
   private func fill(_ room: Room, with input: Input) -> Int {
     switch self {
     case .gzip: return unsafe Self.deflate(input, into: room, windowBits: 15 + 16)
@@ -49,11 +49,13 @@ enum Compressor: CaseIterable {
     return bytes.count
   }
 
-  /// In blocks that are stored as they are (RFC 7932, section 9.2): no compressor has to be there.
+  /// Returns a brotli stream of uncompressed blocks (RFC 7932, section 9.2), so that no brotli compressor has to be
+  /// installed.
   private static func brotli(_ input: Input) -> [UInt8] {
     var bytes: [UInt8] = []
     for block in unsafe [UInt8](input).chunks(of: 65_536) {
-      // WBITS 16 in one bit, before the first block alone; not the last one; four nibbles of length; stored.
+      // The header of a block: WBITS 16 in one bit, before the first block only; ISLAST 0; a length of four nibbles;
+      // ISUNCOMPRESSED 1.
       let length = UInt32(block.count - 1)
       let header = length << 3 | 1 << 19
       let bits = bytes.isEmpty ? header << 1 : header
@@ -63,9 +65,10 @@ enum Compressor: CaseIterable {
     return bytes + [bytes.isEmpty ? 0b110 : 0b11]
   }
 
-  /// In one frame of blocks that are stored as they are (RFC 8878, section 3.1.1).
+  /// Returns a zstd frame of uncompressed blocks (RFC 8878, section 3.1.1).
   private static func zstd(_ input: Input) -> [UInt8] {
-    // The magic number; nothing is told of the content; a window of 128 KiB.
+    // The frame begins with the magic number, a descriptor that states nothing about the content, and a window of 128
+    // KiB.
     var bytes: [UInt8] = [0x28, 0xb5, 0x2f, 0xfd, 0, 0x38]
     for block in unsafe [UInt8](input).chunks(of: 65_536) {
       let header = UInt32(block.count) << 3

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a server has seen of a request.
+/// The parts of a request that a server has received.
 struct Echo: Codable, Sendable, Equatable {
   var method: String
   var path: String
@@ -9,8 +9,8 @@ struct Echo: Codable, Sendable, Equatable {
 }
 
 extension ScriptedServer {
-  /// Answers each request with an ``Echo`` of it: as a property list if the path ends with `plist`, otherwise as JSON. A path with
-  /// `refused` in it gets a 422.
+  /// Starts a server that answers each request with an ``Echo`` of it: as a property list if the path ends with
+  /// `plist`, otherwise as JSON. If the path contains `refused`, the status is 422.
   static func echoing() throws -> ScriptedServer {
     try ScriptedServer { connection, _ in
       while let head = connection.readHead() {

@@ -4,16 +4,17 @@ import NetwatchTestSupport
 
 @testable import NetwatchHTTP
 
-/// A server of events that knows their IDs, and breaks connections off in the middle of any byte.
+/// A server of server-sent events that understands `Last-Event-ID`, and breaks off connections at any byte.
 final class EventServer: Sendable {
   let events: [ServerSentEvent]
   let server: ScriptedServer
   private let requests = Box<[String]>([])
 
   /// - Parameters:
-  ///   - count: how many events there are; the answer behind the last one is 204.
-  ///   - outages: how many connections are broken off.
-  ///   - preface: sent first on each connection.
+  ///   - count: The number of events. A request for events after the last one is answered with 204.
+  ///   - outages: The number of connections that are broken off.
+  ///   - preface: The text that is sent first on each connection.
+  ///   - seed: The seed of the random events and outages.
   init(count: Int, outages: Int, preface: String, seed: UInt64) throws {
     var random = SplitMix(seed: seed)
     let events = (1...count).map { Self.event($0, &random) }
@@ -30,7 +31,7 @@ final class EventServer: Sendable {
       }
       var random = SplitMix(seed: seed &+ UInt64(number))
       let rest = bytes[first...].reduce(into: Data(preface.utf8)) { $0 += $1 }
-      // The last event is not complete before the last outage.
+      // A cut leaves the last event incomplete, so that the client has to connect again after each outage.
       let cut = min(Int.random(in: 0...(2 * average), using: &random), rest.count - 2)
       var left = number < outages ? rest.prefix(cut) : rest
       let isChunked = random.oneIn(2)
@@ -52,7 +53,7 @@ final class EventServer: Sendable {
   var url: URL { server.url }
   var requestCount: Int { requests.now.count }
 
-  /// The values of a field, one for each request that has it.
+  /// Returns the values of a field, one for each request that has it.
   func values(_ name: String) -> [String] {
     requests.now.flatMap { head in
       head.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("\(name.lowercased()): ") }

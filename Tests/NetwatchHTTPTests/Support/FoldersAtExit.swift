@@ -4,7 +4,8 @@ import NetwatchTestSupport
 extension TemporaryFolder {
   private static let atExit = Box<[String]>([])
 
-  /// Removes the folder when the process ends, for what is made once and used by many tests: it does not go before.
+  /// Removes the folder when the process ends. This is for a folder in a static property: its last reference is never
+  /// released.
   func removeAtExit() {
     let isFirst = Self.atExit.changed { paths in
       paths.append(path)

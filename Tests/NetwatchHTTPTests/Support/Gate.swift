@@ -1,10 +1,10 @@
 import Dispatch
 
-/// Holds threads, such as those of a server, until the test lets all of them go on.
+/// A gate that holds threads, such as those of a server, until the test opens it.
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
-  /// Waits until the gate is open. It stays open.
+  /// Waits until the gate is open. The gate stays open for all threads.
   func pass() {
     semaphore.wait()
     semaphore.signal()

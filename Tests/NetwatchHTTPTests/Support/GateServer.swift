@@ -4,14 +4,14 @@ import Testing
 
 @testable import NetwatchHTTP
 
-/// A server that answers while its gate is open, and counts what goes on at the same time.
+/// A server that answers when its gate is open. It counts the connections and requests that exist at the same time.
 final class GateServer: Sendable {
   struct Counts: Sendable {
-    /// Connections, those at this moment, the most at any, and all.
+    /// The number of open connections. The next two are the number of all connections so far, and the most at one time.
     var connections = 0
     var allConnections = 0
     var mostConnections = 0
-    /// Requests that have come and were not answered.
+    /// The number of requests without an answer. The next one is the most at one time.
     var requests = 0
     var mostRequests = 0
     var heads: [String] = []
@@ -22,8 +22,8 @@ final class GateServer: Sendable {
   private let gate = Gate()
 
   /// - Parameters:
-  ///   - isOpen: Whether requests are answered at once.
-  ///   - fields: The fields of the answer to a head, each line with its end.
+  ///   - isOpen: Whether requests are answered at once. If not, they wait until ``open()`` is called.
+  ///   - fields: Returns the fields of the answer to a request's head. Each line ends with CR LF. Default: no fields.
   init(isOpen: Bool = true, fields: @escaping @Sendable (_ head: String) -> String = { _ in "" }) throws {
     if isOpen { gate.open() }
     server = try ScriptedServer { [counts, gate] connection, _ in
@@ -56,8 +56,12 @@ final class GateServer: Sendable {
 
   func open() { gate.open() }
 
-  /// Waits until a count does not grow any more: it stays while a session, whose thread makes it grow, exchanges twenty requests
-  /// with this server.
+  /// Waits until a count has stopped growing.
+  ///
+  /// - Parameters:
+  ///   - count: A count that the thread of `session` increases. It has stopped if it stays the same while the session
+  ///     exchanges twenty requests with this server.
+  ///   - session: The session that makes these requests.
   func stops(_ count: Box<Int>, in session: HTTPSessionManager) async throws {
     var before = count.now - 1
     while count.now != before {
@@ -66,7 +70,7 @@ final class GateServer: Sendable {
     }
   }
 
-  /// Waits until `count` requests wait for their answers.
+  /// Waits until exactly `count` requests have no answer yet.
   func waits(for count: Int) async throws {
     try await eventually(self.now.requests) { $0 == count }
   }

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 import NetwatchTestSupport
 
-/// Agrees on HTTP/2 and, when the client has said something, answers what a test says, whatever that is: openssl's server.
-/// It goes with its last reference.
+/// An HTTP/2 server that sends the bytes that a test gives, valid or not, after the client has sent something. The
+/// program is `openssl s_server`; it ends when the last reference to this object is released.
 final class HTTP2Server {
   private let port: LoopbackPort
   private let folder: TemporaryFolder
@@ -11,12 +11,13 @@ final class HTTP2Server {
 
   var url: URL { URL(string: "https://127.0.0.1:\(port.number)/")! }
 
-  /// - Parameter hangsUp: whether it closes behind the answer.
+  /// - Parameter hangsUp: Whether the server is killed, 0.2 seconds after the answer.
   init(_ certificate: CertificateAuthority.Pair, answer: [UInt8], hangsUp: Bool = false) throws {
     folder = try TemporaryFolder()
     port = try LoopbackPort()
     try folder.write(Data(answer), to: "answer")
-    // It says what it reads from its standard input: nothing, until there is something from the client.
+    // `openssl s_server` sends what it reads from its standard input. The script writes nothing there until the client
+    // has sent something.
     program = try SpawnedServer(
       "openssl",
       [

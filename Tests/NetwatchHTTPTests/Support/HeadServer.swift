@@ -2,12 +2,13 @@ import Foundation
 
 @testable import NetwatchHTTP
 
-/// A server that keeps the heads of all requests, and answers each by its path.
+/// A server that keeps the heads of all requests, and answers each request according to its head.
 final class HeadServer: Sendable {
   let server: ScriptedServer
   private let seen = Box<[String]>([])
 
-  /// - Parameter answer: a response's first line and fields, for a request's head; nil for a plain 200. A body is not sent.
+  /// - Parameter answer: Returns the status and fields of the response to a request's head; nil for a plain 200. Fields
+  ///   are separated by CR LF. The response has no body.
   init(_ answer: @escaping @Sendable (String) -> String? = { _ in nil }) throws {
     server = try ScriptedServer { [seen] connection, _ in
       while let head = connection.readHead() {
@@ -21,14 +22,15 @@ final class HeadServer: Sendable {
 
   deinit { server.stop() }
 
-  /// Of loopback, by its address or by one of its names: each is an origin of its own.
+  /// Returns a URL of this server. The host is the loopback address or one of its names; each of them is a different
+  /// origin.
   func url(_ path: String = "", host: String = "127.0.0.1") -> URL {
     URL(string: "http://\(host):\(server.port)/\(path)")!
   }
 
   var heads: [String] { seen.now }
 
-  /// Of each request, the values of a field.
+  /// Returns the values of a field, for each request.
   func values(_ name: String) -> [[String]] {
     heads.map { head in
       head.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("\(name.lowercased()): ") }

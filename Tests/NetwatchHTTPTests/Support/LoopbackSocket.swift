@@ -1,7 +1,8 @@
 import Glibc
 import NetwatchTestSupport
 
-/// A port of 127.0.0.1 that nobody else is given while this lives. Nobody listens on it either, unless a server of the test does.
+/// A port of 127.0.0.1 that the kernel gives to nobody else while this object exists. No socket listens on it, unless a
+/// server of the test does.
 final class LoopbackPort: Sendable {
   let number: UInt16
   private let descriptor: CInt
@@ -11,17 +12,20 @@ final class LoopbackPort: Sendable {
   deinit { close(descriptor) }
 }
 
+/// Functions that make TCP sockets of 127.0.0.1.
 enum LoopbackSocket {
-  /// Listens on a free port of 127.0.0.1.
+  /// Returns a socket that listens on a free port of 127.0.0.1, and the port.
   static func listen() throws -> (descriptor: CInt, port: UInt16) {
     let (descriptor, port) = try bound()
     guard Glibc.listen(descriptor, 128) == 0 else { throw TestFailure("cannot listen: \(errno)") }
     return (descriptor, port)
   }
 
-  /// With SO_REUSEADDR, which lets a server that sets it too listen beside a socket that does not.
+  /// Returns a socket that is bound to a free port of 127.0.0.1, and the port. The socket has SO_REUSEADDR: a server
+  /// that also sets it may listen on this port while the socket here does not listen.
   fileprivate static func bound() throws -> (descriptor: CInt, port: UInt16) {
     let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else { throw TestFailure("cannot make a socket: \(errno)") }
     var yes: CInt = 1
     unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<CInt>.size))
     var address = sockaddr_in()
@@ -37,7 +41,11 @@ enum LoopbackSocket {
     return (descriptor, UInt16(bigEndian: address.sin_port))
   }
 
-  /// The port of one end of a connection; 0 if there is none.
+  /// Returns the port of one end of a connection; 0 if the socket is not connected.
+  ///
+  /// - Parameters:
+  ///   - descriptor: The socket.
+  ///   - end: `getsockname` for the socket's own end, or `getpeername` for the other one.
   static func port(
     of descriptor: CInt, _ end: (CInt, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt
   ) -> UInt16 {

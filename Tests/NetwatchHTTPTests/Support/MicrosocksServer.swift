@@ -1,8 +1,8 @@
 import NetwatchTestSupport
 
-/// microsocks on loopback: a proxy that speaks SOCKS 5 and leaves from an address of its own.
+/// The program microsocks on loopback: a SOCKS 5 proxy that makes its connections from an address of its own.
 final class MicrosocksServer {
-  /// Where it makes its connections from.
+  /// The address from which the proxy makes its connections.
   static let address = "127.0.0.3"
 
   private let loopback: LoopbackPort
@@ -10,7 +10,7 @@ final class MicrosocksServer {
 
   var port: Int { Int(loopback.number) }
 
-  /// - Parameter credential: A user and a password; nil if it serves everybody.
+  /// - Parameter credential: The user name and password that the proxy asks for. Nil if it serves everybody.
   init(credential: (user: String, password: String)? = nil) throws {
     loopback = try LoopbackPort()
     let secrets = credential.map { ["-u", $0.user, "-P", $0.password] } ?? []

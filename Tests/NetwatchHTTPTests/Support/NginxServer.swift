@@ -3,7 +3,8 @@ import Glibc
 import NetwatchTestSupport
 import Testing
 
-/// A real web server on loopback, with a configuration and files of its own. It goes with its last reference.
+/// The web server nginx on loopback, with its own configuration and files. The program ends when the last reference to
+/// this object is released.
 final class NginxServer {
   let folder: TemporaryFolder
   private let port: LoopbackPort
@@ -11,12 +12,12 @@ final class NginxServer {
   private let program: SpawnedServer
 
   var url: URL { URL(string: "http://127.0.0.1:\(port.number)/")! }
-  /// For servers that were started with a certificate.
+  /// Returns the HTTPS URL of a server that was started with a certificate.
   func tlsURL(host: String = "127.0.0.1") -> URL { URL(string: "https://\(host):\(tlsPort.number)/")! }
 
   /// - Parameters:
-  ///   - server: more of nginx's `server` block.
-  ///   - certificate: the files of a chain and of its key.
+  ///   - server: Further lines of the `server` block of nginx's configuration. Default: none.
+  ///   - certificate: The files of a certificate chain and of its key. Default: nil, for a server without TLS.
   init(server: String = "", certificate: (chain: URL, key: URL)? = nil) throws {
     let folder = try TemporaryFolder()
     self.folder = folder
@@ -33,7 +34,7 @@ final class NginxServer {
     ) {
       let error = folder.text(of: "error.log")
       guard !error.contains("[emerg]") else { throw TestFailure("nginx: \(error)") }
-      // It writes down who it is once it has its ports.
+      // nginx writes its process number after it has bound its ports.
       return !folder.text(of: "nginx.pid").isEmpty
     }
   }
@@ -87,11 +88,12 @@ final class NginxServer {
       """, to: "nginx.conf")
   }
 
-  /// Puts a file where the server finds it.
+  /// Puts a file into the folder from which the server sends files.
   func serve(_ text: String, as name: String) throws { try folder.write(text, to: "files/\(name)") }
   func serve(_ data: Data, as name: String) throws { try folder.write(data, to: "files/\(name)") }
 
-  /// What it has answered, one line a request, newest last. nginx writes a line when it is done with the request.
+  /// Waits until nginx has written `count` lines into its access log, and returns the lines, newest last. nginx writes
+  /// one line for each request, when it has finished with it.
   func log(lines count: Int) async throws -> [String] {
     try await eventually(folder.text(of: "access.log").split(separator: "\n").map(String.init)) { $0.count >= count }
   }

@@ -2,7 +2,8 @@ import Foundation
 import NetwatchHTTP
 import NetwatchTestSupport
 
-/// Node's server of HTTP/2, of TLS or of TCP, with a certificate of its own. It goes with its last reference.
+/// A server of HTTP/2, TLS or TCP by Node.js, with a certificate of its own. The program ends when the last reference
+/// to this object is released.
 final class NodeServer: Sendable {
   enum Kind: String, CaseIterable {
     case http2 = "require('http2').createSecureServer"
@@ -10,7 +11,7 @@ final class NodeServer: Sendable {
     case tcp = "require('net').createServer"
   }
 
-  /// One certificate for all of them.
+  /// The authority and the certificate that all servers share.
   private static let identity = Result {
     let authority = try CertificateAuthority()
     authority.folder.removeAtExit()
@@ -26,8 +27,8 @@ final class NodeServer: Sendable {
   var url: URL { URL(string: "\(kind == .tcp ? "http" : "https")://127.0.0.1:\(port.number)/")! }
 
   /// - Parameters:
-  ///   - script: JavaScript that sees `server`.
-  ///   - kind: what the server speaks.
+  ///   - script: JavaScript that sets up the server, which is the constant `server`.
+  ///   - kind: The protocol of the server. Default: HTTP/2.
   init(_ script: String, over kind: Kind = .http2) throws {
     self.kind = kind
     let (authority, pair) = try Self.identity.get()
@@ -50,10 +51,10 @@ final class NodeServer: Sendable {
       ports: [port.number])
   }
 
-  /// Gives the server a processor, before everything else that runs there.
+  /// Lets the server run on one processor, ahead of everything else that runs there.
   func goesFirst(on processor: String) throws { try program.goesFirst(on: processor) }
 
-  /// One that trusts the server.
+  /// Makes a session that trusts the server.
   func session(_ change: (inout HTTPSessionConfiguration) -> Void = { _ in }) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()
     change(&configuration)

@@ -1,7 +1,7 @@
 import Foundation
 import NetwatchTestSupport
 
-/// `openssl s_server` on loopback, which answers each GET with a page about the connection.
+/// The program `openssl s_server` on loopback. It answers each GET with a page about the connection.
 final class OpenSSLServer {
   private let port: LoopbackPort
   private let program: SpawnedServer
@@ -10,7 +10,7 @@ final class OpenSSLServer {
 
   /// - Parameters:
   ///   - certificate: The files of a chain and of its key.
-  ///   - options: More of its options.
+  ///   - options: Further options of `openssl s_server`. Default: none.
   init(certificate: (chain: URL, key: URL), options: [String] = []) throws {
     port = try LoopbackPort()
     program = try SpawnedServer(

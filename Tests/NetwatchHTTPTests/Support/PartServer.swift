@@ -3,21 +3,22 @@ import Netwatch
 
 @testable import NetwatchHTTP
 
-/// A server with one file, that can be cut short, change the file, and answer wrongly.
+/// A server with one file. It can cut the body short, change the file, and answer incorrectly.
 final class PartServer: Sendable {
   struct Behaviour: Sendable {
     var content: Data
-    /// The header lines with the file's version.
+    /// The header lines that state the version of the file.
     var validators = "ETag: \"1\"\r\n"
-    /// The connection is reset after this many bytes of the body.
+    /// The number of bytes of the body after which the connection ends. Nil if the body is not cut.
     var cut: Int?
-    /// The number of answers that are cut; nil for all.
+    /// The number of answers that are cut. Nil if all are cut.
     var cuts: Int?
-    /// The number of answers after the first one that say that the server is busy.
+    /// The number of answers, after the first one, that have the status 503.
     var busy = 0
-    /// Answers this to a request for a part; nil for an honest answer.
+    /// Makes the answer to a request for a part. Nil for a correct answer.
     var answerToPart: (@Sendable (_ offset: Int, _ content: Data) -> (head: String, body: Data))?
-    /// Instead of all that, if it is no success.
+    /// The status of every answer, which then has an error page as its body. Nil for the answers that are described
+    /// above.
     var status: String?
   }
 
@@ -50,17 +51,17 @@ final class PartServer: Sendable {
 
   func change(_ body: @Sendable (inout Behaviour) -> Void) { behaviour.withLock { body(&$0) } }
 
-  /// Of each request, its value of a field.
-  func fields(_ name: String) -> [String?] {
-    heads.withLock { heads in
-      heads.map { head in
-        head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("\(name): ") }
-          .map { String($0.dropFirst(name.count + 2)) }
-      }
-    }
+  /// Returns the value of a field, for each request; nil for a request without it.
+  ///
+  /// - Parameter name: The name of the field, in lower case.
+  func fields(_ name: String) -> [String?] { heads.withLock { $0.map { Self.field(name, of: $0) } } }
+
+  private static func field(_ name: String, of head: String) -> String? {
+    head.split(separator: "\r\n").first { $0.lowercased().hasPrefix("\(name): ") }
+      .map { String($0.dropFirst(name.count + 2)) }
   }
 
-  /// - Returns: whether the connection can take another request.
+  /// - Returns: Whether the connection can take another request.
   private func answer(_ head: String, _ connection: ServerConnection) -> Bool {
     let number = heads.withLock { heads in
       heads.append(head)
@@ -70,8 +71,8 @@ final class PartServer: Sendable {
     if number > 1, number <= 1 + behaviour.busy { behaviour.status = "503 Busy" }
     let content = behaviour.content
     let version = "\(behaviour.validators)Date: Mon, 07 Nov 2022 08:49:37 GMT\r\n"
-    let range = fields("range").last.flatMap { $0 }
-    let condition = fields("if-range").last.flatMap { $0 }
+    let range = Self.field("range", of: head)
+    let condition = Self.field("if-range", of: head)
     let offset = range.flatMap { Int($0.dropFirst("bytes=".count).dropLast()) }
     var (first, body) = ("HTTP/1.1 200 OK\r\n\(version)", content)
     if let status = behaviour.status {
@@ -106,7 +107,8 @@ final class PartServer: Sendable {
 }
 
 extension ServerConnection {
-  /// Says that nothing more comes, after what was written.
+  /// Ends the connection after the bytes that were written. It also reads what has arrived: if unread bytes are left,
+  /// the kernel sends a reset when the socket is closed.
   func finish() {
     stop()
     waitForEnd()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What this process has had in memory at most.
+/// The largest amount of memory that this process has had resident since its start.
 enum PeakMemory {
   static func bytes() throws -> Int {
     let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)

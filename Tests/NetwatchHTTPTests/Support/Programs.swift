@@ -2,18 +2,20 @@ import Foundation
 import NetwatchEventLoop
 import NetwatchTestSupport
 
+/// Functions that find and run the programs that tests need.
 enum Programs {
-  /// The app that tests start, beside the test bundle.
+  /// The path of the program HTTPProbe, which is in the folder of the test bundle.
   static var httpProbe: String {
-    // The test bundle lies where the programs do.
+    // The running program is the test bundle itself, or it is a test runner and the bundle is one of its arguments.
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own
     return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
   }
 
-  /// Runs a program to its end, and fails where it fails.
+  /// Runs a program and waits for its end.
   ///
-  /// - Returns: What it has printed.
+  /// - Returns: What the program has written to its standard output.
+  /// - Throws: A `TestFailure` with the program's standard error if it does not exit with status 0.
   @discardableResult
   static func run(_ arguments: [String], input: String = "", in folder: URL? = nil) throws -> String {
     try requireProgram(arguments[0])
@@ -28,7 +30,8 @@ enum Programs {
     return files.text(of: "output")
   }
 
-  /// Begins a program. Foundation's `Process` writes beyond its memory where a test process has a thousand files open.
+  /// Starts a program. Foundation's `Process` is not used because it writes beyond its memory when a test process has a
+  /// thousand files open.
   static func start(
     _ arguments: [String], input: String = "/dev/null", output: String = "/dev/null", errors: String = "/dev/null"
   ) throws -> pid_t {

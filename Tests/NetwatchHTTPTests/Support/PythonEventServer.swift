@@ -1,7 +1,8 @@
 import Foundation
 import NetwatchTestSupport
 
-/// A server of events by Python's standard library, in a process of its own. It goes with its last reference.
+/// A server of server-sent events by Python's standard library, in a process of its own. The process ends when the last
+/// reference to this object is released.
 final class PythonEventServer {
   private let port: LoopbackPort
   private let program: SpawnedServer
@@ -10,8 +11,9 @@ final class PythonEventServer {
   var url: URL { URL(string: "http://127.0.0.1:\(port.number)/")! }
 
   /// - Parameters:
-  ///   - count: how many events there are: the squares of their numbers. The answer behind the last one is 204.
-  ///   - outages: how many connections are broken off.
+  ///   - count: The number of events. The data of event n are n and its square. A request for events after the last one
+  ///     is answered with 204.
+  ///   - outages: The number of connections that are broken off.
   init(count: Int, outages: Int) throws {
     port = try LoopbackPort()
     program = try SpawnedServer(

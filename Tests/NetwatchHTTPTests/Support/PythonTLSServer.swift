@@ -1,7 +1,8 @@
 import Foundation
 import NetwatchTestSupport
 
-/// A TLS server whose every byte, and whose every end, a test writes in Python. It goes with its last reference.
+/// A TLS server that a test writes in Python: it determines every byte, and how each connection ends. The program ends
+/// when the last reference to this object is released.
 final class PythonTLSServer {
   private let port: LoopbackPort
   private let folder: TemporaryFolder
@@ -10,11 +11,12 @@ final class PythonTLSServer {
   var url: URL { URL(string: "https://127.0.0.1:\(port.number)/")! }
 
   /// - Parameters:
-  ///   - certificate: That of the server.
-  ///   - alpn: The protocol that is agreed on.
-  ///   - script: Defines `serve(tls, number)`, which is called in a thread for each connection; the first has the number 0. It may use
-  ///     `head(tls)`, which reads a head of HTTP/1; `frames(tls)`, the frames of HTTP/2 as (kind, flags, stream, content);
-  ///     `frame(…)`, which makes one; `note(line)`, for ``notes``; and `cut(tls)`, which ends TCP without a word of TLS.
+  ///   - certificate: The certificate and key of the server.
+  ///   - alpn: The protocol that the server selects with ALPN.
+  ///   - script: Defines the function `serve(tls, number)`, which is called in a thread for each connection; the first
+  ///     one has the number 0. The script may use `head(tls)`, which reads a head of HTTP/1; `frames(tls)`, which
+  ///     yields the frames of HTTP/2 as (kind, flags, stream, content); `frame(…)`, which makes a frame; `note(line)`,
+  ///     which adds a line to ``notes``; and `cut(tls)`, which ends TCP without a TLS alert.
   init(_ certificate: CertificateAuthority.Pair, alpn: String = "http/1.1", _ script: String) throws {
     port = try LoopbackPort()
     folder = try TemporaryFolder()

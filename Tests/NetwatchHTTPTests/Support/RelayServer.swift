@@ -1,14 +1,14 @@
 import Foundation
 import Glibc
 
-/// Stands between a client and a server, and breaks connections off.
+/// A relay between clients and a server. It can break off connections.
 final class RelayServer {
   private let server: ScriptedServer
   private let open: Box<[ServerConnection]>
 
   var port: UInt16 { server.port }
 
-  /// - Parameter target: the port of the server.
+  /// - Parameter target: The port of the server, on 127.0.0.1.
   init(to target: UInt16) throws {
     let open = Box<[ServerConnection]>([])
     self.open = open
@@ -24,7 +24,7 @@ final class RelayServer {
       }
       while let bytes = client.readSome(), server.write(bytes) {}
       server.stop()
-      // The numbers of both may be other sockets' once they are closed.
+      // Both threads use both descriptors. After they are closed, their numbers may belong to other sockets.
       isOver.wait()
       server.close()
     }
@@ -32,7 +32,7 @@ final class RelayServer {
 
   deinit { server.stop() }
 
-  /// Breaks off every connection that is open, with a reset.
+  /// Breaks off every connection that is open, with a reset to the client.
   func cut() {
     let cut = open.now
     open.change { $0 = [] }

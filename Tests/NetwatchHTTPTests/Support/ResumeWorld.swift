@@ -2,8 +2,9 @@ import NetwatchTestSupport
 
 @testable import NetwatchHTTP
 
-/// A server whose file changes and that makes every mistake that can be seen, a user who changes his mind, and a process that
-/// is killed; between them the machine. A file's bytes are numbers that tell of which version and place they are.
+/// A simulation around a ``ResumeMachine``: a server whose file changes and that makes every mistake that can be
+/// detected, a user who pauses, resumes and cancels, and a process that is killed. The bytes of a file are numbers that
+/// state their version and position.
 struct ResumeWorld {
   private enum Leg {
     case suspended(ResumeRange?)
@@ -18,12 +19,12 @@ struct ResumeWorld {
   private var leg: Leg?
   private var isBrokenOff = false
   private var isSuccess = false
-  // On the server.
+  // The state of the server: the version of its file, and the length of each version.
   private var version = 1
   private var lengths = [1: 30]
-  // On the disk.
+  // The state of the disk.
   private var file: [Int] = []
-  /// What comes while the old bytes stay; nil unless a download has begun again.
+  /// The new file, which is received while the old bytes are kept. Nil unless a download has begun again.
   private var fresh: [Int]?
   private var recorded: ResumeData?
 
@@ -31,7 +32,7 @@ struct ResumeWorld {
   private(set) var installed = 0
   private(set) var appended = 0
   private(set) var begunAnew = 0
-  /// How often less was sent than was asked for.
+  /// The number of answers with less than what was requested.
   private(set) var parts = 0
   private var kills = 0
 
@@ -107,13 +108,13 @@ struct ResumeWorld {
     leg = .body(Array(rest.dropFirst(count)), isWhole: isWhole)
     guard case .receiving = machine.phase else { return }
     if let room = machine.room, room < count {
-      // The sink refuses them before they are written.
+      // The sink refuses the bytes before it writes them.
       let before = kills
       send(.received(Int64(count)))
       return kills == before ? end(.failure, isWhole: false) : ()
     }
     if fresh != nil { fresh? += rest.prefix(count) } else { file += rest.prefix(count) }
-    // Written, and not yet counted: the worst moment.
+    // The worst moment for a kill is now: the bytes are written, but not yet counted.
     if random.oneIn(200) { return kill() }
     send(.received(Int64(count)))
   }
@@ -137,7 +138,8 @@ struct ResumeWorld {
       range.map { $0.validator.text == answer.entityTag || $0.validator.text == answer.lastModified } ?? false
     var body = content(version)
     answer.length = random.oneIn(3) ? nil : Int64(body.count)
-    // Some do not look at If-Range; they can be found out by what they say of the file.
+    // Some servers ignore If-Range. The machine can detect this if the validators of the answer contradict those of the
+    // request.
     let tells = range.map { answer.contradicts($0.validator) } ?? false
     if range != nil, isSame || (tells && random.oneIn(3)) {
       if offset >= length {
@@ -152,7 +154,8 @@ struct ResumeWorld {
       }
     }
     spoil(&answer, &body, offset)
-    // What a transport without a length cannot tell from the end is no end here.
+    // A transport cannot distinguish a cut from the end of a body without a length. Here a cut is always reported as a
+    // cut.
     let isCut = random.oneIn(8) && !body.isEmpty
     if isCut { body.removeLast(Int.random(in: 1...body.count, using: &random)) }
     leg = .body(body, isWhole: !isCut)
@@ -172,14 +175,14 @@ struct ResumeWorld {
     case 2: if answer.status == 206 { answer.contentRange = nil }
     case 3, 6, 7, 8:
       if answer.status == 206, body.count > 1 {
-        // Less than what was asked for, honestly said.
+        // The server sends less than what was requested, and states this correctly.
         body.removeLast()
         answer.contentRange = "bytes \(offset)-\(length - 2)/\(random.oneIn(2) ? "\(length)" : "*")"
         answer.length = Int64(body.count)
         parts += 1
       }
     case 4:
-      // More than it has said, without a length that libcurl would look at.
+      // The server sends more than it has stated, without a length that libcurl would check.
       if answer.status == 206 {
         body.append(-3)
         answer.length = nil
@@ -191,7 +194,7 @@ struct ResumeWorld {
 
   // MARK: Effects
 
-  /// - Returns: whether the sink has refused.
+  /// - Returns: Whether the machine lets the leg fail.
   @discardableResult
   private mutating func send(_ event: ResumeMachine.Event) -> Bool {
     var isRefused = false

@@ -4,23 +4,25 @@ import NetwatchTestSupport
 import Synchronization
 import Testing
 
-/// A server that does to each connection what a test says, on a thread for each.
+/// A server that runs a script of the test for each connection, on a thread of its own.
 final class ScriptedServer: Sendable {
   let port: UInt16
-  /// Nil once it is closed: its number may be another server's then.
+  /// The listening socket. Nil after it is closed, because its number may then belong to another server's socket.
   private let listener: Lock<CInt?>
   private let connections = Lock<[ServerConnection]>([])
   private let isOver = Atomic(false)
 
   var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
 
-  /// - Parameter script: called with each connection and its number; the connection is closed when it returns.
+  /// - Parameter script: Is called with each connection and its number, which begins at 0. The connection is closed
+  ///   when the script returns.
   init(_ script: @escaping @Sendable (ServerConnection, Int) -> Void) throws {
     let (listener, port) = try LoopbackSocket.listen()
     self.listener = Lock(listener)
     self.port = port
     Thread.detachNewThread {
-      // Not before: another server's listener may get the number, and this thread would take its connections.
+      // Only this thread closes the listener. If another one did so earlier, the listener of another server could get
+      // the number, and this thread would accept that server's connections.
       defer {
         self.listener.withLock { $0 = nil }
         close(listener)
@@ -29,7 +31,7 @@ final class ScriptedServer: Sendable {
         let descriptor = accept(listener, nil, nil)
         guard descriptor >= 0 else {
           if self.isOver.load(ordering: .sequentiallyConsistent) { return }
-          usleep(1_000)  // a client has gone before it was let in, or there is no room for its descriptor
+          usleep(1_000)  // the client has gone before it was accepted, or no descriptor is free
           continue
         }
         let connection = ServerConnection(descriptor)
@@ -48,7 +50,7 @@ final class ScriptedServer: Sendable {
     return !isOver.load(ordering: .sequentiallyConsistent)
   }
 
-  /// To be called at the end: it closes everything.
+  /// Ends all connections, and the thread that accepts them. A test calls this at its end.
   func stop() {
     isOver.store(true, ordering: .sequentiallyConsistent)
     listener.withLock { if let listener = $0 { shutdown(listener, CInt(SHUT_RDWR)) } }
@@ -56,7 +58,7 @@ final class ScriptedServer: Sendable {
   }
 }
 
-/// One connection of a ``ScriptedServer``, on its thread.
+/// A connection of a ``ScriptedServer``, for the thread of its script.
 final class ServerConnection: Sendable {
   private struct State {
     var descriptor: CInt
@@ -70,7 +72,7 @@ final class ServerConnection: Sendable {
     state = Lock(State(descriptor: descriptor))
   }
 
-  /// The next request's head; nil at the end.
+  /// Reads the head of the next request. Nil at the end of the connection.
   func readHead() -> String? { readUntil(Data("\r\n\r\n".utf8)).map { String(decoding: $0, as: UTF8.self) } }
 
   func readUntil(_ mark: Data) -> Data? {
@@ -103,9 +105,9 @@ final class ServerConnection: Sendable {
     return Data(data.prefix(count))
   }
 
-  /// Reads so many bytes, and forgets them.
+  /// Reads `count` bytes and discards them.
   ///
-  /// - Returns: false where there were less.
+  /// - Returns: False if the connection ended before, or if more bytes came together with these.
   func skip(_ count: Int) -> Bool {
     var left =
       count
@@ -120,14 +122,14 @@ final class ServerConnection: Sendable {
     return left == 0
   }
 
-  /// What comes next; nil at the end.
+  /// Reads the bytes that come next from the socket. Nil at the end of the connection.
   func readSome() -> Data? {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe Glibc.recv(descriptor, &bytes, bytes.count, 0)
     return count > 0 ? Data(bytes[..<count]) : nil
   }
 
-  /// - Returns: false when the other side is gone.
+  /// - Returns: False if the connection has ended.
   @discardableResult
   func write(_ text: String) -> Bool { write(Data(text.utf8)) }
 
@@ -142,32 +144,34 @@ final class ServerConnection: Sendable {
     return true
   }
 
-  /// Waits until all that was written has arrived: the kernel of the other side has acknowledged it. What has arrived need not have
-  /// been read.
+  /// Waits until all bytes that were written have arrived, that is, until the kernel of the other side has acknowledged
+  /// them. The program on the other side may not have read them yet.
   func waitUntilArrived() throws {
     try eventually(unacknowledged) { $0 == 0 }
   }
 
-  /// The bytes that were written, and not acknowledged by the other side (SIOCOUTQ). None once the connection is gone.
+  /// The number of bytes that were written but not acknowledged by the other side (SIOCOUTQ). 0 after the connection
+  /// has ended.
   private var unacknowledged: CInt {
     var count: CInt = 0
     return unsafe ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? count : 0
   }
 
-  /// Waits until the other side, on this machine, has read all that was written, or has closed.
+  /// Waits until the other side, which is on this machine, has read all bytes that were written, or has closed.
   func waitUntilRead() throws {
     try waitUntilArrived()
     try eventually(unread) { $0 == 0 }
   }
 
-  /// The bytes that have arrived at the other side of a connection over 127.0.0.1, and were not read.
+  /// The number of bytes that have arrived at the other end of a connection over 127.0.0.1 but were not read there.
   private var unread: Int {
     get throws {
       let ends = unsafe [
         LoopbackSocket.port(of: descriptor, getpeername), LoopbackSocket.port(of: descriptor, getsockname),
       ]
       let names = ends.map { "0100007F:\(String(format: "%04X", $0))" }
-      // The fields are a number, the socket's own end, the other one, the state, and the lengths of both queues.
+      // The fields of a line: a number, the socket's own end, the other end, the state, and the lengths of the queues
+      // for sending and receiving.
       let sockets = try String(contentsOfFile: "/proc/net/tcp", encoding: .utf8).split(separator: "\n")
         .map { $0.split(separator: " ") }
       let socket = sockets.first { $0.count > 4 && $0[1] == names[0] && $0[2] == names[1] }
@@ -178,14 +182,14 @@ final class ServerConnection: Sendable {
   /// Waits until the other side has closed.
   func waitForEnd() { while readSome() != nil {} }
 
-  /// Breaks off with a reset.
+  /// Breaks off the connection with a reset.
   func reset() {
     state.withLock { state in
-      // Closed, its number may be another socket's.
+      // After the socket is closed, its number may belong to another socket.
       guard state.descriptor >= 0 else { return }
       var setting = Glibc.linger(l_onoff: 1, l_linger: 0)
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<Glibc.linger>.size))
-      // A thread that waits for more would keep the socket.
+      // The kernel keeps the socket, and sends no reset, while a thread waits in recv(2) for more bytes.
       shutdown(descriptor, CInt(SHUT_RD))
     }
     close()

@@ -1,10 +1,10 @@
 import Foundation
 import NetwatchTestSupport
 
-/// squid on loopback: a proxy that speaks HTTP, plain and within TLS, and leaves from an address of its own. It knows the user "ali" with
-/// the password "sesame".
+/// The program squid on loopback: an HTTP proxy, with a plain port and a TLS port, that makes its connections from an
+/// address of its own. Its only user is "ali" with the password "sesame".
 final class SquidServer {
-  /// Where it makes its connections from.
+  /// The address from which the proxy makes its connections.
   static let address = "127.0.0.4"
 
   let folder: TemporaryFolder
@@ -17,7 +17,7 @@ final class SquidServer {
 
   /// - Parameters:
   ///   - certificate: The files of a chain and of its key.
-  ///   - asksForPassword: Whether it serves those alone whom it knows.
+  ///   - asksForPassword: Whether the proxy asks for a password. Default: false.
   init(certificate: (chain: URL, key: URL), asksForPassword: Bool = false) throws {
     folder = try TemporaryFolder()
     plain = try LoopbackPort()
@@ -31,7 +31,7 @@ final class SquidServer {
     for (file, name) in [(certificate.chain, "chain.pem"), (certificate.key, "key.pem")] {
       try FileManager.default.copyItem(at: file, to: folder.url(name))
     }
-    // As root, squid becomes another user, who has to read and to write here.
+    // If squid is started by root, it becomes another user, who has to read and write in this folder.
     for (name, mode) in [(".", 0o755), ("run", 0o777)] {
       try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder.file(name))
     }

@@ -1,23 +1,23 @@
-# What the checks of all bars share. A bar's file says how it is started, looked at and ended:
-#   start          starts it with the recipe, and waits for nothing
-#   see FILE       writes what it shows: the same bytes for the same picture or text
-#   end            ends it as a user would
-#   kill_bar       kills it
-#   life           what happens to it beside that; may be left out
+# Functions that the checks of all bars share. The file of a bar defines how the bar is started, examined and ended:
+#   start          starts the bar with the recipe, and returns at once
+#   see FILE       writes what the bar shows: the same bytes for the same picture or text
+#   end            ends the bar as a user would
+#   kill_bar       kills the bar
+#   life           other events in the life of the bar; optional
 # and sets
 #   takes_clicks   whether there is a pointer to click with
-#   obeys          lines that make the bar touch the file `pwned`, for without these the attacks would prove nothing
+#   obeys          lines that make the bar touch the file `pwned`. Without them, the attacks would prove nothing
 export SHELL=/bin/sh HOME=$WORK XDG_RUNTIME_DIR=$WORK XDG_CONFIG_HOME=$WORK LANG=C.UTF-8 LC_ALL=C.UTF-8
 export NETWATCH_SOCKET=$WORK/netwatch.sock
 takes_clicks=false
 obeys=()
 results=()
 online='● eth7' offline='○ not reachable' busy='● eth7 ⇅'
-# What stands in the recipes' templates, and its colours.
+# The colours in the templates of the recipes.
 colour_online='#56b4e9' colour_offline='#d55e00'
-# What a bar itself may be late by, in milliseconds: of what it shows, nothing is measured closer.
+# How late the bar itself may be, in milliseconds. Nothing that it shows is measured more precisely.
 tolerance=60
-# How long the request runs that lights the activity mark.
+# How long the request runs that lights the activity mark, in seconds.
 request=2.6
 
 fail() {
@@ -32,7 +32,7 @@ report() {
   printf '%-14s ok: %s\n' "$bar" "$(IFS=';'; sed 's/;/; /g' <<<"${results[*]}")"
 }
 
-# within SECONDS COMMAND…: waits until it succeeds.
+# within SECONDS COMMAND…: waits until a command succeeds.
 within() {
   local end=$((${EPOCHREALTIME/./} + $1 * 1000000))
   shift
@@ -44,19 +44,19 @@ within() {
 
 cable() { if [ "$1" = out ]; then ip link set far down; else ip link set far up; fi; }
 
-# stop PROCESS…: as a user would; a group has a '-' in front. It may have ended already.
+# stop PROCESS…: ends processes as a user would; the number of a group has a '-' in front. They may have ended already.
 stop() {
   kill -- "$@" 2>/dev/null || true
   wait "$process" 2>/dev/null || true
 }
 
-# end_hard PROCESS…: without the shell's telling of it.
+# end_hard PROCESS…: kills processes, without a message of the shell.
 end_hard() {
   kill -9 "$@"
   wait "${process:-}" 2>/dev/null || true
 }
 
-# The processes of netwatch that feed a bar.
+# feeders: prints the processes of netwatch that feed a bar.
 feeders() {
   local process
   for process in /proc/[0-9]*; do
@@ -66,7 +66,7 @@ feeders() {
 }
 has_feeders() { [ "$(feeders | wc -l)" = "$1" ]; }
 
-# What stands in netwatch's place: a file of lines, by hand.
+# use_stand_in: replaces netwatch with a program that prints the lines of a file.
 use_stand_in() {
   mkdir -p "$WORK/stand-in"
   : >"$WORK/lines"
@@ -74,8 +74,8 @@ use_stand_in() {
   chmod 755 "$WORK/stand-in/netwatch"
   PATH=$WORK/stand-in:$PATH
 }
-# Netwatch itself with OPTIONS added. A space at the end of a template would not be seen.
-#   put_in_front OPTIONS
+# put_in_front OPTIONS: adds OPTIONS to each call of netwatch. A space at the end of a template would not be visible, so
+# the templates end with another character.
 put_in_front() {
   mkdir -p "$WORK/stand-in"
   printf '#!/bin/sh\nexec %s/bin/netwatch "$@" %s\n' "$TOOLS" "$1" >"$WORK/stand-in/netwatch"
@@ -94,13 +94,13 @@ stop_service() {
   wait "$service" 2>/dev/null || true
 }
 
-# Something else than FILE is shown, and stays for a moment.
+# see_something_new FILE: succeeds if the bar shows something else than FILE, and still shows it a moment later.
 see_something_new() {
   see "$WORK/seen" && ! cmp -s "$WORK/seen" "$1" || return 1
   sleep 0.3
   see "$WORK/again" && cmp -s "$WORK/seen" "$WORK/again"
 }
-# The bar may still be coming up: its colour tells that it has come.
+# sees_reference STATE: the bar may still be starting, so its colour shows that it has started.
 sees_reference() {
   see_something_new "$WORK/before" || return 1
   keep_picture "reference-$1"
@@ -112,7 +112,7 @@ sees_reference() {
 shows() { see "$WORK/seen" && cmp -s "$WORK/seen" "$WORK/$1.reference"; }
 keep_picture() { if [ -f "$WORK/seen.png" ]; then cp "$WORK/seen.png" "$WORK/$1.png"; fi; }
 
-# What the bar makes of lines that were written by hand.
+# make_references: keeps what the bar shows for lines that were written by hand.
 make_references() {
   use_stand_in
   [ -z "${reference_header:-}" ] || printf '%s\n' "$reference_header" >>"$WORK/lines"
@@ -155,7 +155,7 @@ check_shows() {
   passed "text and colour at the start, cable out, cable in"
 }
 
-# Times in the log of `watch`, which has what is seen and since when; in microseconds.
+# Times in the log of `watch`, which contains each picture and the time since which it is shown, in microseconds.
 first_seen() { awk -v since="$2" -v what="$1" '$1 >= since && $2 == what { print $1; exit }' "$WORK/watch.log"; }
 last_hash() { tail -n 1 "$WORK/watch.log" | cut -d ' ' -f 2; }
 
@@ -171,7 +171,7 @@ check_activity() {
     local process_of_request=$!
     within 5 shows busy || fail "a request runs: not '$busy'"
     [ "$round" -gt 1 ] || keep_picture busy
-    # The watcher may be a picture behind.
+    # The watcher may be late by one picture.
     sleep 0.2
     busy_hash=$(last_hash)
     wait "$process_of_request"
@@ -189,7 +189,7 @@ check_activity() {
   judge_delay hidden 170 "${hidden[@]}"
 }
 
-# judge_delay WHAT TARGET MILLISECONDS…: by the middle one.
+# judge_delay WHAT TARGET MILLISECONDS…: compares the median of the times with the target.
 judge_delay() {
   local what=$1 target=$2 middle
   shift 2
@@ -199,7 +199,7 @@ judge_delay() {
   passed "$what after $* ms"
 }
 
-# Where what is seen begins, and how wide it is.
+# extent: prints where the bar's text begins, and how wide it is.
 extent() {
   see "$WORK/seen" || return 1
   if declare -F see_text >/dev/null; then
@@ -209,14 +209,15 @@ extent() {
   else
     local picture=$WORK/seen.png
     [ -f "$picture" ] || picture=$WORK/seen.ppm
-    # Another workspace's button or the like may stand on the left.
+    # Another element, such as the button of a workspace, may be on the left.
     convert "$picture" ${crop:+-crop "$crop" +repage} -format '%@' info: | sed -E 's/^([0-9]+)x[0-9]+(\+[0-9]+).*/\1\2/'
   fi
 }
 rests() { see "$WORK/seen" && cmp -s "$WORK/seen" "$WORK/rest"; }
 does_not_rest() { see "$WORK/seen" && ! cmp -s "$WORK/seen" "$WORK/rest"; }
 
-# The recipe with --traffic: rates that come and go with what goes over the cable, and that take no more room for it.
+# Checks the recipe with --traffic: rates appear and disappear with the traffic on the cable, and the text does not
+# become wider.
 check_traffic() {
   grep -q -- --follow "$recipe" || return 0
   end
@@ -256,14 +257,15 @@ check_traffic() {
   passed "rates come and go, as wide"
 }
 
-# tell_figures SIGNAL TIME LOSS
+# tell_figures SIGNAL TIME LOSS: makes the service report these figures.
 tell_figures() {
   tell wifi 6e "$1" ''
   tell quality 6e "$1" \
     ",\"quality\":{\"interface\":\"wlan0\",\"rtt_ms\":$2,\"loss_percent\":$3,\"connections\":9}"
 }
 
-# The same recipe with fields of figures, which a service tells: the narrowest and the widest of each, and what is not known.
+# Checks the recipe with fields of figures, which a service reports: the narrowest and the widest values of each field,
+# and unknown values.
 check_figures() {
   grep -q -- --follow "$recipe" || return 0
   end
@@ -297,7 +299,7 @@ check_figures() {
   passed "figures as wide"
 }
 
-# What names have done to bars, at most 32 bytes each; the bar's folder is where a command would leave its file.
+# Names that bars have obeyed, of at most 32 bytes each. A command in a name would leave its file in the bar's folder.
 attacks=(
   '%{A1:touch pwned:}x%{A}' '%%{A1:touch pwned:}x%%{A}' '%%%{A:touch pwned:}y%{A}' '%{F#ff0000}red'
   '${exec touch pwned}' '$${exec touch pwned}' '\${exec touch pwned}' '$nodename # comment' '\# \\# #x'
@@ -306,7 +308,7 @@ attacks=(
   $'\x1b[31m\x1b]0;x\x07' $'a\nb' $'a\rb\tc' $'\xff\xfe\xc3(' $'\xe2\x80\xaedrow' '%' '{' 'x%' "'" '`touch pwned`;touch pwned'
 )
 
-# A service that tells what `tell_name` says.
+# start_liar: starts a service that reports the name which `tell_name` writes.
 start_liar() {
   : >"$WORK/told"
   setsid socat "UNIX-LISTEN:$NETWATCH_SOCKET,fork" "SYSTEM:exec tail -n 1 -f $WORK/told" 2>"$WORK/liar.log" &
@@ -314,14 +316,15 @@ start_liar() {
   within 5 test -S "$NETWATCH_SOCKET" || fail "no liar"
 }
 stop_liar() {
-  # With those that it has started for each client.
+  # The group contains the processes that it has started for its clients.
   kill -- "-$liar"
   wait "$liar" 2>/dev/null || true
   rm -f "$NETWATCH_SOCKET"
 }
 hex() { od -An -v -tx1 | tr -d ' \n'; }
 told=0
-# tell EVENT NAME SIGNAL REST: a state with the name of a network, in hexadecimal digits, its signal, and more keys.
+# tell EVENT NAME SIGNAL REST: writes a state with the name of a network in hexadecimal digits, its signal, and more
+# keys.
 tell() {
   told=$((told + 1))
   printf '{"v":1,"seq":%s,"time":"2026-01-01T00:00:00.000000Z","mono_ns":1,"event":"%s","reason":"network_changed","reachability":{"status":"wifi","medium":"wifi","interface":"wlan0","index":9,"expensive":false,"vpn":null,"ipv4":{"address":"10.0.0.1","gateway":null},"ipv6":null,"wifi":{"ssid":"","ssid_hex":"%s","signal_dbm":%s,"signal_percent":null}},"activity":{"state":"inactive","visible":false,"in_flight":0}%s}\n' \
@@ -350,11 +353,11 @@ check_attacks() {
   keep_picture attacked
   stop_liar
   start_service
-  # The followers change over, and what was told is gone.
+  # The followers change over to the other service, and the false names disappear.
   within 10 shows online || fail "the liar is gone: not '$online'"
   passed "${#attacks[@]} names obeyed by nothing"
 }
-# Of a picture, that it is another one than before; a bar that cannot read a line keeps the last one.
+# For pictures, this checks only that the picture has changed. A bar that cannot read a line keeps its last picture.
 shows_name() { see "$WORK/seen" && ! cmp -s "$WORK/seen" "$WORK/before"; }
 
 check_life() {

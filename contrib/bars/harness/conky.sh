@@ -1,5 +1,6 @@
 # Packages: conky-all
-# conky asks now and then, and shows what it has learnt at its next turn; here it asks oftener, so that this does not take long.
+# conky runs the command of a recipe now and then, and shows the result at its next update. Here it does so more often,
+# so that the check does not take long.
 tolerance=900 request=2.5
 obeys=('${exec touch pwned}')
 
@@ -19,7 +20,7 @@ start() {
   conky -c conky.conf >shown 2>conky.log &
   process=$!
 }
-# A line of its output is a turn.
+# Each line of conky's output is one update.
 see_text() { grep -v '^$' shown | tail -n 1; }
 end() { stop "$process"; }
 kill_bar() { end_hard "$process"; }

@@ -1,7 +1,7 @@
 # Packages: dwm x11-xserver-utils
 region="200 0 600 20"
 . "$harness/x11.sh"
-# A click would go to its tags.
+# A click would reach dwm's tags and not the text.
 takes_clicks=false
 
 reference_line() {
@@ -11,7 +11,7 @@ reference_line() {
     busy) echo "$busy" ;;
   esac
 }
-# One colour for all: the text has to say it.
+# dwm shows all text in one colour, so only the text tells the states apart.
 has_colour() { :; }
 start() {
   setsid sh -c "$(cat "$recipe")
@@ -19,7 +19,7 @@ start() {
   process=$!
 }
 end() { stop "-$process"; }
-# Its feeder has a shell as reader, which learns of the end when it has something to show.
+# netwatch writes to a shell, which notices the end of dwm only when it has something to show.
 kill_bar() {
   end_hard "$(pgrep -x dwm)"
   pkill -x Xvfb

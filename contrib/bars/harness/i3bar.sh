@@ -19,7 +19,7 @@ start() {
   process=$!
 }
 end() {
-  # It may be gone before it can answer.
+  # i3 may be gone before it can answer.
   i3-msg exit >/dev/null 2>&1 || stop "$process"
   wait "$process" 2>/dev/null || true
 }

@@ -13,7 +13,7 @@ i3_configuration() {
   printf '# i3 config file (v4)\nfont pango:DejaVu Sans Mono 11\nbar {\n position top\n id test\n'
   printf ' status_command exec i3blocks -c %s/i3blocks.config\n}\n' "$WORK"
 }
-# i3blocks learns that i3bar is gone when it has something to say.
+# i3blocks notices that i3bar is gone only when it has something to write.
 kill_bar() {
   end_hard $(pgrep -x i3bar) "$process"
   sleep 0.3

@@ -8,7 +8,7 @@ reference_line() {
     busy) echo "{\"icon\":\"\",\"state\":\"Good\",\"text\":\"$busy\",\"short_text\":\"\"}" ;;
   esac
 }
-# Its colours are a theme's.
+# The colours are those of a theme.
 has_colour() { :; }
 i3_configuration() {
   cp "$recipe" i3status-rust.toml

@@ -10,7 +10,7 @@ reference_line() {
     busy) echo "%{F$colour_online}${busy/\%/%%}%{F-}" ;;
   esac
 }
-# The recipe's pipe, with a bar that needs no window manager and hands clicks to a shell, as many have it.
+# The pipe of the recipe, with a bar that needs no window manager and passes clicks to a shell, as many users have it.
 start() {
   sed 's/| lemonbar -p &/| lemonbar -p -d -g 800x30 -B "#222222" -F "#dddddd" | sh/' "$recipe" >start.sh
   grep -q -- '-g 800x30' start.sh || fail "the recipe has another pipe"

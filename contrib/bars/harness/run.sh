@@ -1,4 +1,4 @@
-# The checks of one bar, as nobody, in a namespace of its own.
+# Runs the checks of one bar, as the user nobody, in namespaces of its own.
 #   run.sh BAR
 set -euo pipefail
 harness=$(dirname "$0")

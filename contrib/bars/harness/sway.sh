@@ -1,9 +1,9 @@
-# A screen for the bars of Wayland. Sourced by theirs. There is no pointer on it.
+# A screen for the bars of Wayland, which has no pointer. The files of these bars source this file.
 unset DISPLAY WAYLAND_DISPLAY SWAYSOCK DBUS_SESSION_BUS_ADDRESS
 export XDG_CURRENT_DESKTOP=sway GDK_BACKEND=wayland GTK_A11Y=none NO_AT_BRIDGE=1 GSETTINGS_BACKEND=memory
 region=${region:-"0,0 400x24"}
 
-# start_sway [LINE…]: with these in its configuration.
+# start_sway [LINE…]: starts sway with these lines in its configuration.
 start_sway() {
   rm -f wayland-* sway-ipc.*
   printf '%s\n' 'output HEADLESS-1 resolution 800x60 bg #101010 solid_color' 'xwayland disable' "$@" >sway.config
@@ -23,7 +23,7 @@ stop_sway() {
 
 see() { grim -t ppm -g "$region" "$1" 2>/dev/null && cp "$1" "$WORK/seen.ppm"; }
 keep_picture() { convert "$WORK/seen.ppm" "$WORK/$1.png"; }
-# A picture takes some time; the middle of it is taken for the moment.
+# Taking a picture needs some time. The middle of this time counts as the moment of the picture.
 watch() {
   local last='' hash before
   while :; do

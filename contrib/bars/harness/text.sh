@@ -1,4 +1,4 @@
-# For bars that show text. Sourced by theirs.
+# Functions for bars whose text can be read. The files of these bars source this file.
 has_text() { [ "$(see_text)" = "$1" ]; }
 see() { see_text >"$1"; }
 shows() {
@@ -6,7 +6,8 @@ shows() {
   has_text "${!state}"
 }
 has_colour() { :; }
-# Instead of a line by hand, the text itself; and its colour, where the bar has one.
+# The text itself is compared, so no pictures of lines that were written by hand are needed. The colour is only checked
+# in bars that have one.
 make_references() { :; }
 watch() {
   local last='' text
@@ -17,7 +18,8 @@ watch() {
     sleep 0.005
   done
 }
-# What is left of a name: UTF-8, without control characters and what turns the direction of writing.
+# shown_name NAME: prints what is left of a name: UTF-8 without control characters and without characters that change
+# the direction of text.
 shown_name() {
   printf '%s' "$1" | python3 -c '
 import sys, unicodedata

@@ -1,11 +1,12 @@
 # Packages: tmux
-# tmux draws what comes in the second of its last drawing when the line comes once more, 1.1 s later.
+# If a line comes in the second in which tmux has drawn its status line, tmux draws it only when the line comes again,
+# 1.1 s later.
 tolerance=1200 request=3.5
 unset TMUX
 outer="tmux -S $WORK/outer -f /dev/null"
 inner="tmux -S $WORK/inner -f $WORK/tmux.conf"
 
-# capture-pane never has the status line: so a terminal within a terminal.
+# capture-pane never contains the status line, so one tmux runs inside another one.
 start() {
   sed 's/ %H:%M//' "$recipe" >tmux.conf
   printf '%s\n' "set -g status-left ''" "set -g window-status-current-format ''" 'set -g status-right-length 120' \

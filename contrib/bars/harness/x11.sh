@@ -1,4 +1,4 @@
-# A screen for the bars of X. Sourced by theirs.
+# A screen for the bars of X. The files of these bars source this file.
 unset WAYLAND_DISPLAY I3SOCK SWAYSOCK
 takes_clicks=true
 mkfifo "$WORK/display"
@@ -6,7 +6,7 @@ exec 8<>"$WORK/display"
 Xvfb -displayfd 8 -screen 0 800x60x24 -nolisten tcp -noreset >"$WORK/xvfb.log" 2>&1 8>&8 &
 read -r -t 20 number <&8 || fail "Xvfb does not start"
 export DISPLAY=:$number
-# The part of the screen that is looked at: x y width height.
+# The part of the screen that is examined: x, y, width and height.
 region=${region:-"0 0 400 30"}
 
 see() {

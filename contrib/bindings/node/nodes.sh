@@ -1,14 +1,15 @@
-# Shared by the checks that run Node.js; to be sourced after contrib/common.sh, with a folder $work. Sets `nodes`: the programs to
-# try, each with its folder of shared data.
-# Debian's packages that are missing are unpacked into a folder and not installed, because they could replace another Node.js.
+# Shared by the checks that run Node.js. Source this file after contrib/common.sh, with a folder $work. It sets `nodes`:
+# the programs to try, each with its folder of shared data.
+# Debian's packages that are missing are unpacked into a folder and not installed, because they could replace another
+# Node.js.
 unpacked=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/nodejs
 libraries=$unpacked/usr/lib/$(gcc -print-multiarch)
 
-# The version of Debian's own nodejs, whose names have "dfsg" in them, or nothing. awk reads to the end: apt-cache would otherwise
-# end by SIGPIPE now and then, and this script with it.
+# debian_version: prints the version of Debian's own nodejs, which contains "dfsg", or nothing. awk reads all lines,
+# because apt-cache would otherwise sometimes end by SIGPIPE, and this script with it.
 debian_version() { apt-cache madison nodejs 2>/dev/null | awk -F ' *[|] *' '/dfsg/ && !found++ { print $2 }'; }
 
-# Unpacks Debian's Node.js with its libraries and headers: unpack VERSION
+# unpack VERSION: unpacks Debian's Node.js with its libraries and headers.
 unpack() {
   [ "$(cat "$unpacked/version" 2>/dev/null)" = "$1" ] && [ -d "$unpacked/usr/share/nodejs/typescript" ] && return 0
   say "Unpacking Debian's Node.js $1"

@@ -226,7 +226,7 @@ def check_fork() -> None:
     next(paths)
     fork = multiprocessing.get_context("fork")
     answers = fork.SimpleQueue()
-    # A thread that holds the lock while another one forks, as it would within dispatch().
+    # One thread holds the lock while another one forks, as a thread within dispatch() would.
     with monitor.request("parent's"):
         child = fork.Process(target=in_child, args=(monitor, answers))
         child.start()
@@ -263,9 +263,10 @@ def check_signals() -> None:
         ended = True
     expect("follow(): ends at once when a signal's handler raises", lambda: ended and time.monotonic() - began < 5)
 
-    # Wherever a handler raises, within the library too, its exception arrives.
+    # The exception of a signal handler must arrive wherever the handler runs, even within the library.
     arrived = 0
-    # It could come while the collector runs Python's own code, which would print it and go on.
+    # An exception in Python code that the garbage collector runs would only be printed, so the collector is switched
+    # off.
     gc.collect()
     gc.disable()
     with Monitor() as monitor:
