@@ -137,7 +137,7 @@ import Testing
     let server = try networks.nginx(folder, bytesPerSecond: 10_000)
     let follow = try networks.near.follow("--activity", "tcp")
     _ = try follow.next()
-    // On a busy machine nginx may pause for so long that the download seems to have ended. If so, it is repeated.
+    // On a busy machine nginx may pause long enough for the download to seem over. If so, it is repeated.
     func counts() throws -> [Int] {
       let program = try networks.start("curl", "-so", "/dev/null", "http://10.0.0.2:8080/data")
       let count = follow.lines.count

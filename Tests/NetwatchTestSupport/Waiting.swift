@@ -15,7 +15,7 @@ package struct TestFailure: Error, CustomStringConvertible {
   }
 }
 
-/// Throws an error if a program is not installed. Without this check, a test would wait in vain for the program.
+/// Throws an error if a program is not installed. Without this check, a test would wait until its time is over.
 package func requireProgram(_ name: String) throws {
   let folders = "\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin".split(separator: ":")
   let paths = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
