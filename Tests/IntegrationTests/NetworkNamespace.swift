@@ -149,6 +149,13 @@ final class NetworkNamespace {
     return program
   }
 
+  /// The identity of the network namespace, in the form that a line of a service has.
+  var identity: String {
+    var status = stat()
+    _ = unsafe stat("/proc/\(pid)/ns/net", &status)
+    return "{\"device\":\(status.st_dev),\"inode\":\(status.st_ino)}"
+  }
+
   /// Waits until the kernel reports that a link runs. A link that is switched on gets its carrier a moment later.
   func waitUntilRunning(_ link: String) throws {
     try run(

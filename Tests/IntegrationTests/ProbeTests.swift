@@ -72,6 +72,43 @@ import Testing
     try server.clientLeaves()
   }
 
+  @Test func `the line of an answer has the signal that came while the server was asked`() throws {
+    let networks = try TwoNetworks()
+    var server: AnswerServer? = try AnswerServer(in: networks.far, answering: "hang")
+    let folder = try TemporaryFolder()
+    let socket = try ListeningPath(folder.file("s"))
+    // The line of a service that the test makes up: the real path, over a WiFi network.
+    let status = try ChildProcess.run(networks.near.command([Programs.netwatch, "status", "--json", "--no-service"]))
+    let wifi = #""wifi":{"ssid":"a","ssid_hex":"61","signal_dbm":-50,"signal_percent":100}"#
+    let identity = """
+      ,"service":{"protocol":1,"version":null,"namespace":\(networks.near.identity),"counts":"requests"}}
+      """
+    let first = try #require(status.output.first).replacing(#""wifi":null"#, with: wifi).dropLast() + identity
+    let follow = try Follow(
+      ChildProcess(
+        networks.near.command([
+          Programs.netwatch, "-f", "--json", "--signal", "dbm", "--probe", AnswerServer.url, "--probe-timeout", "60",
+        ]), environment: ["NETWATCH_SOCKET=\(folder.file("s"))"]))
+    let client = accept(socket.descriptor, nil, nil)
+    defer { close(client) }
+    func send(_ line: String) {
+      let bytes = Array((line + "\n").utf8)
+      #expect(unsafe Glibc.send(client, bytes, bytes.count, CInt(MSG_NOSIGNAL)) == bytes.count)
+    }
+    send(String(first))
+    #expect(try follow.next().signal == -50)
+    try server?.nextRequest()
+    send(
+      first.replacing(#""event":"initial","reason":"initial""#, with: #""event":"wifi","reason":"signal_changed""#)
+        .replacing("-50", with: "-70"))
+    #expect(try follow.next().signal == -70)
+    server = nil
+    let line = try follow.next()
+    #expect(line.reason == "internet_changed")
+    #expect(line.internet == "none")
+    #expect(line.signal == -70)
+  }
+
   @Test func `where nobody listens there is no internet`() throws {
     let networks = try TwoNetworks()
     // No name server answers for the third URL.

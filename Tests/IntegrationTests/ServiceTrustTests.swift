@@ -11,19 +11,12 @@ import Testing
     ["setpriv", "--reuid=\(id)", "--regid=\(id)", "--clear-groups", "--"]
   }
 
-  /// Returns the identity of a process's network namespace, in the form that a line has.
-  private static func namespace(of process: pid_t) -> String {
-    var status = stat()
-    _ = unsafe stat("/proc/\(process)/ns/net", &status)
-    return "{\"device\":\(status.st_dev),\"inode\":\(status.st_ino)}"
-  }
-
   // MARK: The first line
 
   @Test func `the first line of a connection says whose network it is, and only that one`() throws {
     let service = try RunningService("--activity", "all")
     let client = try service.client()
-    let namespace = Self.namespace(of: service.process.pid)
+    let namespace = service.namespace.identity
     let identity = "\"service\":{\"protocol\":1,\"version\":\"0.1.0\",\"namespace\":\(namespace),\"counts\":\"all\"}"
     #expect(try client.next().text.contains(identity))
     try service.namespace.run("ip link set v1 down")
@@ -131,7 +124,7 @@ import Testing
       let prefix = user.map { ServiceTrustTests.user($0) } ?? []
       process = try ChildProcess(namespace.command(prefix + [program, "listen", folder.file("s")]))
       let identity = """
-        ,"service":{"protocol":1,"version":null,"namespace":\(ServiceTrustTests.namespace(of: namespace.pid)),"counts":"requests"}
+        ,"service":{"protocol":1,"version":null,"namespace":\(namespace.identity),"counts":"requests"}
         """
       let line = """
         {"v":1,"seq":7,"time":"2026-11-21T02:15:00.123456Z","mono_ns":812345678901,"event":"initial","reason":"initial","reachability":{"status":"wifi","medium":"wifi","interface":"other0","index":9,"expensive":false,"vpn":null,"ipv4":{"address":"10.9.0.1","gateway":null},"ipv6":null,"wifi":{"ssid":"a","ssid_hex":"61","signal_dbm":-52,"signal_percent":96}},"activity":{"state":"active","visible":true,"in_flight":3,"in_flight_by":{"requests":1,"tcp":2}}\(namesNamespace ? identity : "")}

@@ -3,7 +3,7 @@ import NetwatchEventLoop
 import NetwatchNetlink
 import NetwatchStream
 
-/// Adds the result of internet probes to each record, and adds a record when the result changes.
+/// Adds the result of internet probes to each record, and reports a new result.
 ///
 /// A record never waits for a probe, unless it is the only record.
 package final class ProbeAnnotator {
@@ -15,14 +15,16 @@ package final class ProbeAnnotator {
   private let loop: EventLoop
   private let settings: ProbeSettings
   private let emit: (EventRecord) -> Void
+  private let resultChanged: () -> Void
   private let failed: (PlainError) -> Void
   /// The runner of probes; nil if the helper is missing.
   private var runner: ProbeRunner?
   /// The result in the current lines.
   private var internet = InternetAccess.unknown
-  /// The record that was sent last, or that waits for its result.
-  private var last: EventRecord?
+  /// Whether the next record is held until its result is known.
   private var holds: Bool
+  /// The record that waits for its result; nil if none does.
+  private(set) var heldRecord: EventRecord?
   /// The path of the last line while the runner has not got it yet.
   private var newPath: NetworkPath?
 
@@ -31,18 +33,20 @@ package final class ProbeAnnotator {
   /// - Parameters:
   ///   - warn: The closure that gets each sentence for people.
   ///   - emit: The closure that gets each record with its result.
+  ///   - resultChanged: The closure that is called when the last record needs another result, which ``annotate(_:)`` adds.
   ///   - begins: The closure that is called when a probe begins.
   ///   - failed: The closure that is called when no probe can be made, if ``ProbeSettings/isRequired``.
   /// - Throws: A `PlainError` if probes are required and the helper is missing. If they are not required, `warn` gets the
   ///   sentence, and all results are unknown.
   package init(
     _ settings: ProbeSettings, on loop: EventLoop, warn: @escaping (_ sentence: String) -> Void,
-    emit: @escaping (EventRecord) -> Void, begins: @escaping () -> Void = {},
+    emit: @escaping (EventRecord) -> Void, resultChanged: @escaping () -> Void, begins: @escaping () -> Void = {},
     failed: @escaping (PlainError) -> Void
   ) throws(PlainError) {
     self.settings = settings
     self.loop = loop
     self.emit = emit
+    self.resultChanged = resultChanged
     self.failed = failed
     holds = settings.holdsFirstLine
     do throws(PlainError) {
@@ -57,8 +61,6 @@ package final class ProbeAnnotator {
 
   /// Whether a line waits for its result.
   package var isHolding: Bool { heldRecord != nil }
-  /// The record that waits for its result; nil if none does.
-  var heldRecord: EventRecord? { holds ? last : nil }
 
   /// Stops the probes.
   package func stop() {
@@ -69,14 +71,16 @@ package final class ProbeAnnotator {
   /// Adds the result to a record and passes it on.
   package func add(_ record: EventRecord) {
     if holds { return hold(record) }
-    let isPath =
-      switch record.event {
-      case .initial, .reachability: true
-      case .activity, .interfaces, .traffic, .wifi, .quality, .stages: false
-      }
+    let isPath = record.event == .initial || record.event == .reachability
     if isPath { internet = InternetAccess(beforeProbing: record.path.status) }
     emitWithResult(record)
     if isPath { informRunner(of: record.path) }
+  }
+
+  /// Sets the result in a record.
+  func annotate(_ record: inout EventRecord) {
+    record.internet = internet
+    record.portalURL = if case .portal = internet { runner?.portal } else { nil }
   }
 
   private func informRunner(of path: NetworkPath) {
@@ -92,9 +96,9 @@ package final class ProbeAnnotator {
 
   /// Holds the first record until its result is known. The source of requests may send the same path again.
   private func hold(_ record: EventRecord) {
-    let isPath = last.map { !record.path.saysTheSame(as: $0.path) } ?? true
-    if last == nil { limitTheWait() }
-    last = record.asInitial
+    let isPath = heldRecord.map { !record.path.saysTheSame(as: $0.path) } ?? true
+    if heldRecord == nil { limitTheWait() }
+    heldRecord = record.asInitial
     if isPath {
       internet = InternetAccess(beforeProbing: record.path.status)
       runner?.pathChanged(record.path)
@@ -111,30 +115,23 @@ package final class ProbeAnnotator {
     guard let runner, newPath == nil else { return }
     internet = runner.internet
     if isHolding { return release() }
-    guard isNews, var record = last else { return }
-    record.event = .reachability
-    record.path = record.path.with(reason: .internetChanged)
-    record.setDateToNow()
-    emitWithResult(record)
+    if isNews { resultChanged() }
   }
 
   private func release() {
     guard let record = heldRecord else { return }
-    holds = false
+    (holds, heldRecord) = (false, nil)
     emitWithResult(record)
   }
 
   private func emitWithResult(_ record: EventRecord) {
     var record = record
-    record.internet = internet
-    record.portalURL = if case .portal = internet { runner?.portal } else { nil }
+    annotate(&record)
     emit(record)
-    last = record
   }
 
   private func fail(_ failure: PlainError) {
-    holds = false
-    last = nil
+    (holds, heldRecord) = (false, nil)
     failed(failure)
   }
 }

@@ -178,7 +178,8 @@ struct RecordSequence {
 
   /// Whether there was no record.
   var isEmpty: Bool { count == 0 }
-  /// The number of the next record, if it does not have one of a service.
+  /// The number of the next record in this sequence. A record of a service has the service's number instead, unless probes add
+  /// their own records.
   var nextNumber: UInt64 { count + 1 }
 
   /// Returns a record as the next one, with the interface that was lost.

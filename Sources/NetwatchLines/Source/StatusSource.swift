@@ -216,13 +216,23 @@ package final class StatusSource {
 
   private func makeProbes(_ settings: ProbeSettings) throws -> ProbeAnnotator {
     try ProbeAnnotator(
-      settings, on: loop, warn: options.warn,
-      emit: { [unowned self] record in
-        var record = record
-        // A service has its own numbers, and records of this source are between them.
-        record.sequence = merger.sequence.nextNumber
-        add(record)
-      }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
+      settings, on: loop, warn: options.warn, emit: { [unowned self] in addWithOwnNumber($0) },
+      resultChanged: { [unowned self] in addProbeResult() }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
+  }
+
+  /// Adds the last record again, with another result of the probe.
+  private func addProbeResult() {
+    guard !isFinished, var record = merger.sequence.repeated(as: .reachability, at: .now) else { return }
+    record.path = record.path.with(reason: .internetChanged)
+    probes?.annotate(&record)
+    addWithOwnNumber(record)
+  }
+
+  /// Adds a record with the next number of this source. A service has its own numbers, and records of probes are between them.
+  private func addWithOwnNumber(_ record: EventRecord) {
+    var record = record
+    record.sequence = merger.sequence.nextNumber
+    add(record)
   }
 
   private func replaceProbe(_ url: String?) {
