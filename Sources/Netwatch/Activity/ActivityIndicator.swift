@@ -24,10 +24,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     var observers: [ObjectIdentifier: @Sendable () -> Void] = [:]
   }
 
-  private let inside: Lock<Inside>
-  private let broadcast = Broadcast<Bool, Never>(false)
-  private let now: @Sendable () -> Duration
-  private let sleep: @Sendable (Duration) async -> Void
+  private let core: Core
 
   /// Creates an indicator that measures its delays on the monotonic clock.
   ///
@@ -42,37 +39,37 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   ///   - configuration: The two delays.
   ///   - clock: The clock that measures the delays.
   public init<C: Clock>(_ configuration: ActivityConfiguration, clock: C) where C.Duration == Duration {
-    inside = Lock(Inside(machine: ActivityMachine(configuration)))
     let origin = clock.now
-    now = { origin.duration(to: clock.now) }
-    sleep = { deadline in try? await clock.sleep(until: origin.advanced(by: deadline), tolerance: .zero) }
+    core = Core(
+      inside: Lock(Inside(machine: ActivityMachine(configuration))), now: { origin.duration(to: clock.now) },
+      sleep: { deadline in try? await clock.sleep(until: origin.advanced(by: deadline), tolerance: .zero) })
   }
 
-  deinit { broadcast.end(.success(())) }
+  deinit { core.broadcast.end(.success(())) }
 
   // MARK: State
 
   /// Whether the indicator is visible now.
   public var isVisible: Bool { state.isVisible }
   /// The current state.
-  public var state: ActivityState { inside.withLock { $0.machine.state } }
+  public var state: ActivityState { core.inside.withLock { $0.machine.state } }
   /// The number of running requests that count as activity.
-  public var count: Int { inside.withLock { $0.requests.count } }
+  public var count: Int { core.inside.withLock { $0.requests.count } }
   /// The labels of the running requests that were begun with one.
-  public var labels: [String] { inside.withLock { $0.requests.labels } }
+  public var labels: [String] { core.inside.withLock { $0.requests.labels } }
 
   /// Whether the indicator can be shown. Default: true.
   ///
   /// While this is false, nothing is shown. Requests are still counted, and the count is used when this becomes true again.
   public var isEnabled: Bool {
-    get { inside.withLock { $0.machine.isEnabled } }
-    set { change { inside in run(newValue ? .enabled : .disabled, &inside) } }
+    get { core.inside.withLock { $0.machine.isEnabled } }
+    set { core.change { inside in core.run(newValue ? .enabled : .disabled, &inside) } }
   }
 
   /// The two delays. A change applies to delays that begin afterwards.
   public var configuration: ActivityConfiguration {
-    get { inside.withLock { $0.machine.configuration } }
-    set { inside.withLock { $0.machine.configuration = newValue } }
+    get { core.inside.withLock { $0.machine.configuration } }
+    set { core.inside.withLock { $0.machine.configuration = newValue } }
   }
 
   // MARK: Requests
@@ -82,11 +79,11 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   /// - Parameter label: The text for ``labels``. Default: nil, no label.
   /// - Returns: The token of the request.
   public func begin(_ label: String? = nil) -> RequestToken {
-    let (ticket, work) = inside.withLock { inside in
+    let (ticket, work) = core.inside.withLock { inside in
       let ticket = inside.requests.begin(label)
-      return (ticket, requestsChanged(from: inside.requests.count - 1, &inside))
+      return (ticket, core.requestsChanged(from: inside.requests.count - 1, &inside))
     }
-    if let work { finish(work) }
+    if let work { core.finish(work) }
     return RequestToken(self, ticket)
   }
 
@@ -96,14 +93,14 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   ///   - id: The id of the request.
   ///   - isIndicated: Whether the request counts. False for a long poll or a socket.
   public func began(_ id: RequestID, isIndicated: Bool) {
-    changeRequests { $0.began(id, isIndicated: isIndicated) }
+    core.changeRequests { $0.began(id, isIndicated: isIndicated) }
   }
 
   /// Notes that the request with this id is over. The call may come before ``began(_:isIndicated:)``.
-  public func ended(_ id: RequestID) { changeRequests { $0.ended(id) } }
+  public func ended(_ id: RequestID) { core.changeRequests { $0.ended(id) } }
 
   /// Ends the request of a token. If it has ended already, nothing happens.
-  func end(_ ticket: RequestSet.Ticket) { changeRequests { $0.end(ticket) } }
+  func end(_ ticket: RequestSet.Ticket) { core.changeRequests { $0.end(ticket) } }
 
   // MARK: Observers
 
@@ -120,7 +117,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public func onVisibilityChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (Bool) -> Void
   ) -> Subscription {
-    broadcast.call(of: self, initial: initial, isolation: isolation, body)
+    core.broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
   /// Calls `body` at each change of the visibility in the context that `enqueue` chooses, such as
@@ -135,7 +132,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Bool) -> Void
   ) -> Subscription {
-    broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
+    core.broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
   /// Calls `body` at each change of the visibility, without a queue: on the thread that made the change, or, when a delay is
@@ -150,21 +147,21 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public func onVisibilityChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (Bool) -> Void
   ) -> Subscription {
-    broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
+    core.broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 
   /// The current visibility and each new one, until the reader's task is cancelled.
-  public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: broadcast, owner: self) }
+  public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: core.broadcast, owner: self) }
 
   /// Calls `body` when there is a change of the requests that ``takeRequests()`` has not returned, and whenever their number
   /// becomes zero or more than zero. Nil ends that.
   package func onRequestChange(of observer: AnyObject, _ body: (@Sendable () -> Void)?) {
-    inside.withLock { $0.requestObservers[ObjectIdentifier(observer)] = body }
+    core.inside.withLock { $0.requestObservers[ObjectIdentifier(observer)] = body }
   }
 
   /// Returns the number of running requests and the labels of those that have one. The next change is announced again.
   package func takeRequests() -> (count: Int, labels: [String]) {
-    inside.withLock { inside in
+    core.inside.withLock { inside in
       inside.isAnnounced = false
       return (inside.requests.count, inside.requests.labels)
     }
@@ -172,62 +169,70 @@ public final class ActivityIndicator: RequestObserver, Sendable {
 
   // MARK: Changes
 
-  private func changeRequests(_ body: (inout RequestSet) -> Void) {
-    change { inside in
-      let count = inside.requests.count
-      body(&inside.requests)
-      return requestsChanged(from: count, &inside)
-    }
-  }
+  /// What a task that waits for the end of a delay needs. It does not keep the indicator alive.
+  private struct Core: Sendable {
+    let inside: Lock<Inside>
+    let broadcast = Broadcast<Bool, Never>(false)
+    let now: @Sendable () -> Duration
+    let sleep: @Sendable (Duration) async -> Void
 
-  private func change(_ body: (inout Inside) -> Work?) {
-    if let work = inside.withLock(body) { finish(work) }
-  }
-
-  /// Handles a change of the number of requests, under the lock.
-  private func requestsChanged(from former: Int, _ inside: inout Inside) -> Work? {
-    let count = inside.requests.count
-    guard count != former else { return nil }
-    let isTurn = count == 0 || former == 0
-    var work = isTurn ? run(count > 0 ? .busy : .idle, &inside) : nil
-    if !inside.requestObservers.isEmpty, isTurn || !inside.isAnnounced {
-      inside.isAnnounced = true
-      work = work ?? Work()
-      work?.observers = inside.requestObservers
-    }
-    return work
-  }
-
-  /// Handles an event, under the lock: values are published in the order of the machine's changes.
-  ///
-  /// - Returns: The work that is left. Nil if there is none, as in most cases.
-  private func run(_ event: ActivityMachine.Event, _ inside: inout Inside) -> Work? {
-    if inside.machine.absorbs(event) { return nil }
-    var work = Work()
-    let effects = inside.machine.handle(event, at: now())
-    work.offer = effects.visibility.map { broadcast.stage($0) }
-    if let deadline = inside.machine.deadline, inside.wakesAt.map({ deadline < $0 }) ?? true {
-      inside.wakesAt = deadline
-      work.wakeAt = deadline
-    }
-    return work
-  }
-
-  private func finish(_ work: Work) {
-    if let deadline = work.wakeAt {
-      Task { [weak self, sleep] in
-        await sleep(deadline)
-        self?.wake(deadline)
+    func changeRequests(_ body: (inout RequestSet) -> Void) {
+      change { inside in
+        let count = inside.requests.count
+        body(&inside.requests)
+        return requestsChanged(from: count, &inside)
       }
     }
-    work.offer?.deliver()
-    for observer in work.observers.values { observer() }
-  }
 
-  private func wake(_ deadline: Duration) {
-    change { inside in
-      if inside.wakesAt == deadline { inside.wakesAt = nil }
-      return run(.timerFired, &inside)
+    func change(_ body: (inout Inside) -> Work?) {
+      if let work = inside.withLock(body) { finish(work) }
+    }
+
+    /// Handles a change of the number of requests, under the lock.
+    func requestsChanged(from former: Int, _ inside: inout Inside) -> Work? {
+      let count = inside.requests.count
+      guard count != former else { return nil }
+      let isTurn = count == 0 || former == 0
+      var work = isTurn ? run(count > 0 ? .busy : .idle, &inside) : nil
+      if !inside.requestObservers.isEmpty, isTurn || !inside.isAnnounced {
+        inside.isAnnounced = true
+        work = work ?? Work()
+        work?.observers = inside.requestObservers
+      }
+      return work
+    }
+
+    /// Handles an event, under the lock: values are published in the order of the machine's changes.
+    ///
+    /// - Returns: The work that is left. Nil if there is none, as in most cases.
+    func run(_ event: ActivityMachine.Event, _ inside: inout Inside) -> Work? {
+      if inside.machine.absorbs(event) { return nil }
+      var work = Work()
+      let effects = inside.machine.handle(event, at: now())
+      work.offer = effects.visibility.map { broadcast.stage($0) }
+      if let deadline = inside.machine.deadline, inside.wakesAt.map({ deadline < $0 }) ?? true {
+        inside.wakesAt = deadline
+        work.wakeAt = deadline
+      }
+      return work
+    }
+
+    func finish(_ work: Work) {
+      if let deadline = work.wakeAt {
+        Task {
+          await sleep(deadline)
+          wake(deadline)
+        }
+      }
+      work.offer?.deliver()
+      for observer in work.observers.values { observer() }
+    }
+
+    private func wake(_ deadline: Duration) {
+      change { inside in
+        if inside.wakesAt == deadline { inside.wakesAt = nil }
+        return run(.timerFired, &inside)
+      }
     }
   }
 }
