@@ -122,11 +122,11 @@ struct ConnectionScript {
     for connection in connections {
       if let facts = connection.facts(at: now) { machine.see(facts, at: Int64(now / .nanoseconds(1))) }
     }
-    var strangers: [UInt64] = []
-    machine.forEachStranger { cookie, _ in strangers.append(cookie) }
-    for cookie in strangers { machine.identify(cookie, isIgnored: ignored.contains(cookie)) }
+    var unidentified: [UInt64] = []
+    machine.forEachUnidentified { cookie, _ in unidentified.append(cookie) }
+    for cookie in unidentified { machine.identify(cookie, isIgnored: ignored.contains(cookie)) }
     perform(machine.handle(.scanEnded(scan, isWhole: true), at: now))
-    if let deadline = indicator.deadline { _ = machine.hasten(for: deadline, at: now) }
+    if let deadline = indicator.deadline { machine.hasten(for: deadline, at: now) }
   }
 
   private mutating func tell(_ event: ActivityMachine.Event, _ moment: Duration) {

@@ -35,7 +35,7 @@ import Testing
 
     mutating func figures(link: LinkTraffic? = nil) -> ProgramFigures {
       var found: [UInt64: String?] = [:]
-      meter.forEachStranger { cookie, inode, _ in if let name = programs[inode] { found[cookie] = name } }
+      meter.forEachUnidentified { cookie, inode, _ in if let name = programs[inode] { found[cookie] = name } }
       for (cookie, name) in found { meter.identify(cookie, as: name) }
       return meter.figures(at: now, link: link)
     }

@@ -116,19 +116,16 @@ package struct ConnectionActivity: Sendable {
   }
 
   /// Makes the next scan early enough that its result is fresh when the indicator decides at `moment`.
-  ///
-  /// - Returns: Whether ``deadline`` has changed.
-  package mutating func hasten(for moment: Duration, at now: Duration) -> Bool {
+  package mutating func hasten(for moment: Duration, at now: Duration) {
     let wanted = moment - .nanoseconds(ConnectionRules.lead)
-    guard let deadline, wanted > now, wanted < deadline else { return false }
+    guard let deadline, wanted > now, wanted < deadline else { return }
     state = .waiting(until: wanted)
-    return true
   }
 
   // MARK: Owners
 
   /// Calls `body` with each connection that would count but whose program is not known yet. Call this before `scanEnded`.
-  package func forEachStranger(_ body: (_ cookie: UInt64, _ inode: UInt32) -> Void) {
+  package func forEachUnidentified(_ body: (_ cookie: UInt64, _ inode: UInt32) -> Void) {
     for (cookie, memory) in connections where memory.isInFlight && memory.isIgnored == nil {
       body(cookie, memory.inode)
     }

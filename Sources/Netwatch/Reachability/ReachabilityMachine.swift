@@ -129,8 +129,8 @@ package struct ReachabilityMachine: Sendable {
     /// The families in which the kernel's own choice contradicts what is known. Another way that was found since does not
     /// make up for it.
     var contradicted: AddressFamilies = []
-    /// Whether the questions were asked again after pending changes, so that the answers are current.
-    var isConfirmed = false
+    /// Whether the questions are asked again after pending changes, so that the answers are current.
+    var isAskedAgain = false
     /// Whether the questions are asked again because a router is watched only since the answers.
     var followsWatch = false
     /// Whether the questions are asked although the kernel has announced nothing.
@@ -434,9 +434,9 @@ package struct ReachabilityMachine: Sendable {
       return .asking(round)
     }
     remember(trace.servers)
-    if !round.isConfirmed, isDoubtful(round, evaluation) {
+    if !round.isAskedAgain, isDoubtful(round, evaluation) {
       var round = round
-      round.isConfirmed = true
+      round.isAskedAgain = true
       round.contradicted = []
       forgetAnswers(of: round)
       return judge(round, afterPendingChanges: true, at: now, &outputs)

@@ -97,7 +97,7 @@ package struct ProgramMeter: Sendable {
   }
 
   /// Calls `body` with each connection that was in the last look and whose program is not known.
-  package func forEachStranger(_ body: (_ cookie: UInt64, _ inode: UInt32, _ user: UInt32) -> Void) {
+  package func forEachUnidentified(_ body: (_ cookie: UInt64, _ inode: UInt32, _ user: UInt32) -> Void) {
     for (cookie, socket) in sockets where socket.program == nil && socket.inode != 0 && socket.look == look {
       body(cookie, socket.inode, socket.user)
     }

@@ -97,7 +97,6 @@ extension ParsedOptions {
       by: OutputFormat.named
     ) { $0.output.format = $1 }
     .help(in: .explain, .top, text: "Print text or json. Default: text.")
-
     .standard("text; with an option for bars, a plain line")
     .suggesting(.words { OutputFormat.names }).under("Output")
     Option.flag("--json", of: lines + [.explain, .top], help: "Print JSON lines, as --format json does.") {
@@ -160,7 +159,10 @@ extension ParsedOptions {
     .standard("reachable").repeating().suggesting(.words { Condition.suggestions })
     .manual(
       """
-      Each condition except not-reachable and stage= needs the network to be reachable. unmetered: the interface that carries       the traffic is known, and nothing shows that it may cost money. medium= and wired: this kind of interface carries it,       beneath any VPN. vpn and not-vpn: it goes through a tunnel, or through none. internet: the server of --probe has       answered as it should, and not a login page. network= takes what --network-id prints.
+      Each condition except not-reachable and stage= needs the network to be reachable. unmetered: the interface that carries \
+      the traffic is known, and nothing shows that it may cost money. medium= and wired: this kind of interface carries it, \
+      beneath any VPN. vpn and not-vpn: it goes through a tunnel, or through none. internet: the server of --probe has \
+      answered as it should, and not a login page. network= takes what --network-id prints.
       """)
     shared([WatchOptions.interfacesOption])
     Option.flag(
@@ -384,8 +386,8 @@ extension ParsedOptions {
       "--exec", value: "command", of: [.follow, .serve],
       help: """
         With --follow or serve, run this shell command for each line, except those of --traffic. The command gets the line on \
-        its standard input, and the state in NETWATCH_STATUS, _MEDIUM, _INTERFACE, _IPV4, _IPV6, _GATEWAY, _SSID, _VPN, \
-        _EXPENSIVE, _EVENT, _REASON, _VISIBLE, _INTERNET, _STAGE and _TEXT, a sentence. NETWATCH_OLD_STATUS and so on have the previous values.
+        its standard input, and the state in NETWATCH_\(HookVariables.names.dropLast().joined(separator: ", _")) and _TEXT, a \
+        sentence. NETWATCH_OLD_STATUS and so on have the previous values.
         """
     ) { $0.hooks.command = $1 }
     .help(

@@ -6,7 +6,8 @@ import NetwatchStream
 /// A hook also gets the values of the previous line, as `NETWATCH_OLD_STATUS` and so on. A value that is unknown or absent is
 /// an empty variable, so that a script under `set -u` needs no defaults. For the first line, all old values are empty.
 struct HookVariables {
-  /// The name of each variable without its prefix, and its value for a record. A new variable is one more entry.
+  /// The name of each variable without its prefix, and its value for a record. The help of `--exec` has the names from here;
+  /// netwatch-serve(8) and the article TheCommand describe each one.
   private static let table: [(name: String, value: @Sendable (EventRecord) -> String?)] = [
     ("STATUS", { $0.path.status.rawValue }),
     ("MEDIUM", { $0.path.medium?.rawValue }),
@@ -23,6 +24,9 @@ struct HookVariables {
     ("INTERNET", { $0.internet?.rawValue }),
     ("STAGE", { $0.stages?.failing?.rawValue }),
   ]
+
+  /// The names without their prefix, in the order of the table; the last one is that of the sentence.
+  static var names: [String] { table.map(\.name) + ["TEXT"] }
 
   /// The values in the order of the table.
   private let values: [String]

@@ -131,7 +131,7 @@ package final class ConnectionCounter {
   }
 
   private func hasten() {
-    if let moment = decision() { _ = machine.hasten(for: moment, at: loop.now) }
+    if let moment = decision() { machine.hasten(for: moment, at: loop.now) }
   }
 
   /// Begins a scan. Returns the end of the scan if the kernel refuses it.
@@ -198,11 +198,11 @@ package final class ConnectionCounter {
   private func identify() {
     guard let (number, isWhole) = unidentified else { return }
     search.stop()
-    var strangers: [UInt64: UInt32] = [:]
-    machine.forEachStranger { strangers[$0] = $1 }
-    owners.find(strangers.values, within: Self.searchTime)
+    var inodes: [UInt64: UInt32] = [:]
+    machine.forEachUnidentified { inodes[$0] = $1 }
+    owners.find(inodes.values, within: Self.searchTime)
     var isComplete = true
-    for (cookie, inode) in strangers {
+    for (cookie, inode) in inodes {
       switch owners.owner(of: inode) {
       case .program(let name): machine.identify(cookie, isIgnored: ignoredPrograms.contains(name))
       case .unknown: machine.identify(cookie, isIgnored: false)

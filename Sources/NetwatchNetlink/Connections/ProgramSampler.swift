@@ -109,17 +109,17 @@ package final class ProgramSampler {
   /// Finds the programs of new connections. Those of other users are not searched for, because an ordinary user may not see the
   /// sockets of their programs.
   private func identify() {
-    var strangers: [UInt64: UInt32] = [:]
+    var unidentified: [UInt64: UInt32] = [:]
     var foreign: [UInt64] = []
-    meter.forEachStranger { cookie, inode, owner in
-      if owner == user ?? owner { strangers[cookie] = inode } else { foreign.append(cookie) }
+    meter.forEachUnidentified { cookie, inode, owner in
+      if owner == user ?? owner { unidentified[cookie] = inode } else { foreign.append(cookie) }
     }
     for cookie in foreign { meter.identify(cookie, as: nil) }
     var missing: Set<UInt64> = []
     defer { unfound = missing }
-    guard !strangers.isEmpty else { return }
-    owners.find(strangers.values, within: Self.searchTime)
-    for (cookie, inode) in strangers {
+    guard !unidentified.isEmpty else { return }
+    owners.find(unidentified.values, within: Self.searchTime)
+    for (cookie, inode) in unidentified {
       switch owners.owner(of: inode) {
       case .program(let name): meter.identify(cookie, as: name)
       // The program may have closed the connection meanwhile. Then its end is reported before the next look.

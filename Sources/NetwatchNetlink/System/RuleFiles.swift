@@ -28,7 +28,7 @@ package final class RuleFiles {
 
   /// Reads the files.
   ///
-  /// - Parameter say: The closure that gets a sentence for each fault, once. Default: to standard error.
+  /// - Parameter warn: The closure that gets a sentence for each fault, once. Default: to standard error.
   package init(for reader: Reader, warn: @escaping (_ sentence: String) -> Void = StandardError.warn) {
     self.warn = warn
     var folders = ["/etc/netwatch"]
