@@ -217,7 +217,8 @@ package final class StatusSource {
   private func makeProbes(_ settings: ProbeSettings) throws -> ProbeAnnotator {
     try ProbeAnnotator(
       settings, on: loop, warn: options.warn, emit: { [unowned self] in addWithOwnNumber($0) },
-      resultChanged: { [unowned self] in addProbeResult() }, begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
+      resultChanged: { [unowned self] in addProbeResult() },
+      begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
   }
 
   /// Adds the last record again, with another result of the probe.
@@ -228,7 +229,8 @@ package final class StatusSource {
     addWithOwnNumber(record)
   }
 
-  /// Adds a record with the next number of this source. A service has its own numbers, and records of probes are between them.
+  /// Adds a record with the next number of this source. A service has its own numbers, and records of probes are between
+  /// them.
   private func addWithOwnNumber(_ record: EventRecord) {
     var record = record
     record.sequence = merger.sequence.nextNumber
