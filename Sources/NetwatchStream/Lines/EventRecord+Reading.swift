@@ -14,20 +14,18 @@ extension EventRecord {
       let monotonic = value["mono_ns"]?.integer(in: 0...Int64.max),
       let time = value["time"]?.string.flatMap(nanoseconds(of:)),
       let event = value["event"]?.string.flatMap(Event.init), let reason = value["reason"]?.string,
-      let reachability = value["reachability"], let verdict = NetworkPath.Verdict(reachability),
-      let activity = value["activity"].flatMap(Activity.init)
+      let reachability = value["reachability"], let activity = value["activity"].flatMap(Activity.init)
     else { return nil }
-    guard let connection = WiFiConnection(reachability["wifi"]) else { return nil }
     // Lines of these events do not give the path's reason, and a later version may have new reasons.
     let known =
       switch event {
       case .activity, .traffic, .quality, .stages: ReachabilityReason?.none
       case .initial, .reachability, .interfaces, .wifi: ReachabilityReason(rawValue: reason)
       }
-    let pathReason = known ?? (verdict.isReachable ? .resynced : .unresolved)
+    guard let path = NetworkPath(reachability, because: known) else { return nil }
     self.init(
       sequence: UInt64(clamping: sequence), nanosecondsSince1970: time, monotonicNanoseconds: monotonic, event: event,
-      path: NetworkPath(verdict: verdict, reason: pathReason, interfaces: [], connection: connection))
+      path: path)
     self.activity = activity
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
@@ -156,6 +154,17 @@ extension EventRecord.Activity {
     guard (connections ?? 0) + (datagrams ?? 0) <= self.inFlight, connections != nil || datagrams != nil else {
       return nil
     }
+  }
+}
+
+extension NetworkPath {
+  /// Reads the object `reachability` of a line. Nil if a value is missing or out of range.
+  ///
+  /// - Parameter reason: The reason of the path; nil if the line does not give it.
+  init?(_ value: JSONValue, because reason: ReachabilityReason?) {
+    guard let verdict = Verdict(value), let connection = WiFiConnection(value["wifi"]) else { return nil }
+    let reason = reason ?? (verdict.isReachable ? .resynced : .unresolved)
+    self.init(verdict: verdict, reason: reason, interfaces: [], connection: connection)
   }
 }
 

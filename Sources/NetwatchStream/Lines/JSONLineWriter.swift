@@ -186,7 +186,7 @@ extension LineBuffer {
     append("]")
   }
 
-  fileprivate mutating func append(_ path: NetworkPath) {
+  mutating func append(_ path: NetworkPath) {
     append(#""status":""#)
     append(text: path.status.rawValue)
     guard path.isReachable, let medium = path.medium, let name = path.kernelName,
