@@ -8,7 +8,7 @@ import NetwatchStream
 struct ModuleExamples {
   func look() throws {
     let monitor = try NetworkMonitor.start()
-    print(monitor.currentPath.status, monitor.currentPath.reason)
+    print(monitor.currentPath)  // wired eth0, 10.0.0.2
   }
 
   func start() throws -> NetworkMonitor {

@@ -25,6 +25,11 @@ struct ReachabilityExamples {
     return [office, printer]
   }
 
+  func sendWhenFree(_ monitor: NetworkMonitor, send: () async throws -> Void) async throws {
+    guard await monitor.waitUntil(.unmetered, within: .seconds(30)) else { return }
+    try await send()
+  }
+
   func startPatiently() throws -> NetworkMonitor {
     var configuration = MonitorConfiguration()
     configuration.hold = .seconds(2)

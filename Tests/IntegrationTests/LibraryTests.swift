@@ -84,10 +84,10 @@ import Testing
     let namespace = try NetworkNamespace.online()
     // `stdbuf` makes the example write each line at once. Into a pipe, `print` would hold its lines back.
     let example = try ChildProcess(namespace.command(["stdbuf", "-oL", Programs.readmeExample]))
-    #expect(try example.nextLine() == "now: wifi")
-    #expect(try example.nextLine() == "wifi v0 initial")
+    #expect(try example.nextLine() == "now: virtual v0, 10.0.0.1")
+    #expect(try example.nextLine() == "virtual v0, 10.0.0.1")
     try namespace.run("ip link set v1 down")
-    #expect(try example.nextLine() == "notReachable - noCarrier")
+    #expect(try example.nextLine() == "not reachable: no carrier")
   }
 
   @Test func `one of two that watch the same source leaves, and the other misses nothing`() throws {

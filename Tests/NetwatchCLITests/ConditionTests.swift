@@ -32,7 +32,7 @@ import Testing
     let vague = VPN(
       kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi", "vpn"])
-    #expect(!Condition.medium(.wifi).holds(for: Self.record(.wifi) { $0.vpn = vague }, in: { nil }))
+    #expect(!Condition.path(.medium(.wifi)).holds(for: Self.record(.wifi) { $0.vpn = vague }, in: { nil }))
     #expect(Self.holding(Self.record(.wifi) { $0.cost.expense = .modem }) == ["reachable", "wifi", "not-vpn"])
   }
 
@@ -64,10 +64,10 @@ import Testing
     for wanted in names.compactMap({ SSID($0.utf8) }) {
       for name in names {
         let record = EventRecord.example(.wifi, ssid: name)
-        #expect(Condition.ssid(wanted).holds(for: record, in: { nil }) == (wanted.bytes == Array(name.utf8)))
+        #expect(Condition.path(.ssid(wanted)).holds(for: record, in: { nil }) == (wanted.bytes == Array(name.utf8)))
       }
       for status in [ReachabilityStatus.wwan, .notReachable, .unknown] {
-        #expect(!Condition.ssid(wanted).holds(for: Self.record(status), in: { nil }))
+        #expect(!Condition.path(.ssid(wanted)).holds(for: Self.record(status), in: { nil }))
       }
     }
   }
@@ -99,15 +99,15 @@ import Testing
   @Test func `all conditions have to hold, and the internet answers if it was probed`() {
     var record = EventRecord.example(.wifi)
     #expect([Condition]().hold(for: record, in: nil))
-    #expect([Condition.unmetered, .notVPN].hold(for: record, in: nil))
-    #expect(![Condition.unmetered, .wwan].hold(for: record, in: nil))
+    #expect([Condition.path(.unmetered), .path(.notVPN)].hold(for: record, in: nil))
+    #expect(![Condition.path(.unmetered), .path(.wwan)].hold(for: record, in: nil))
     for internet in [InternetAccess.portal, .absent, .unknown] {
       record.internet = internet
-      #expect(![Condition.unmetered].hold(for: record, in: nil))
+      #expect(![Condition.path(.unmetered)].hold(for: record, in: nil))
       #expect(![Condition]().hold(for: record, in: nil))
     }
     record.internet = .full
-    #expect([Condition.unmetered].hold(for: record, in: nil))
+    #expect([Condition.path(.unmetered)].hold(for: record, in: nil))
     #expect(![Condition]().hold(for: .example(.notReachable), in: nil))
   }
 }

@@ -5,9 +5,7 @@ import NetwatchNetlink
 struct Example {
   static func main() async throws {
     let monitor = try NetworkMonitor.start()
-    print("now:", monitor.currentPath.status)
-    for try await path in monitor.paths {
-      print(path.status, path.interfaceName ?? "-", path.reason)
-    }
+    print("now:", monitor.currentPath)
+    for try await path in monitor.paths { print(path) }
   }
 }

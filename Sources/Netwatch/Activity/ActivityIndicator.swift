@@ -120,6 +120,21 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
+  /// Calls `body` on an actor whenever the indicator is to be shown or hidden, from a function that is on no actor or on another
+  /// one. Without `on:`, such a function does not compile: the compiler says that 'nil' is not compatible with 'any Actor'.
+  ///
+  /// - Parameters:
+  ///   - initial: Whether `body` also gets the current value. Default: true.
+  ///   - actor: The actor, such as `MainActor.shared`. It is not kept alive.
+  ///   - body: The closure that gets whether the indicator is visible. For the actor's own state it uses the actor's
+  ///     `assumeIsolated`.
+  /// - Returns: The subscription. `body` is called only while you hold it.
+  public func onVisibilityChange(
+    initial: Bool = true, on actor: any Actor, _ body: @escaping @Sendable (Bool) -> Void
+  ) -> Subscription {
+    core.broadcast.call(of: self, initial: initial, on: actor, body)
+  }
+
   /// Calls `body` at each change of the visibility in the context that `enqueue` chooses, such as
   /// `{ queue.async(execute: $0) }`.
   ///

@@ -29,3 +29,8 @@ public struct VPN: Hashable, Sendable {
   /// The name of the tunnel's link, such as `wg0`.
   public var interfaceName: String { kernelName.text }
 }
+
+extension VPN: CustomStringConvertible {
+  /// The tunnel by its name, such as `VPN tun0`.
+  public var description: String { "VPN \(interfaceName.sanitizedForTerminal)" }
+}

@@ -58,6 +58,9 @@ public struct SSID: Hashable, Sendable {
 extension SSID: CustomStringConvertible {
   /// The name for people, as ``text``.
   public var description: String { text }
+
+  /// The name in quotation marks, without characters that could control the terminal.
+  package var quoted: String { "“\(text.sanitizedForTerminal)”" }
 }
 
 /// The strength at which a wireless link receives its network.
@@ -73,6 +76,11 @@ public struct WiFiSignal: Hashable, Sendable {
   /// No standard defines a percentage of a signal. These figures are those of Windows, by the documentation of
   /// `wlanSignalQuality` in `WLAN_ASSOCIATION_ATTRIBUTES`; NetworkManager and i3status have 100 at -20 dBm.
   public var percent: Int { 2 * (min(max(dBm, -100), -50) + 100) }
+}
+
+extension WiFiSignal: CustomStringConvertible {
+  /// The power and the percentage, such as `-60 dBm (80 %)`.
+  public var description: String { "\(dBm) dBm (\(percent) %)" }
 }
 
 /// The connection of this machine to an access point, as the driver reports it. Properties that the driver does not report,

@@ -53,6 +53,27 @@ public final class NetworkMonitor: Sendable {
     feed.broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
+  /// Calls `body` with each new path on an actor, from a function that is on no actor or on another one.
+  ///
+  /// ```swift
+  /// let changes = monitor.onChange(on: MainActor.shared) { path in print(path) }
+  /// ```
+  ///
+  /// Without `on:`, such a function does not compile: the compiler says that 'nil' is not compatible with 'any Actor'. In `body`, use
+  /// `assumeIsolated` of the actor for its own state. At most one call waits at a time; it delivers the path that is newest when
+  /// it runs. The actor is not kept alive.
+  ///
+  /// - Parameters:
+  ///   - initial: Whether `body` also gets the current path. Default: true.
+  ///   - actor: The actor, such as `MainActor.shared`.
+  ///   - body: The closure that gets each path.
+  /// - Returns: The subscription. `body` is called only while you hold it.
+  public func onChange(
+    initial: Bool = true, on actor: any Actor, _ body: @escaping @Sendable (NetworkPath) -> Void
+  ) -> Subscription {
+    feed.broadcast.call(of: self, initial: initial, on: actor, body)
+  }
+
   /// Calls `body` with each new path in the context that `enqueue` chooses, such as `{ queue.async(execute: $0) }`.
   ///
   /// At most one call waits in the queue at a time. It delivers the path that is newest when it runs.

@@ -179,3 +179,41 @@ public struct NetworkPath: Hashable, Sendable {
   /// Returns whether the traffic goes over `medium`.
   public func uses(_ medium: Medium) -> Bool { verdict.medium == medium }
 }
+
+extension NetworkPath: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The path as a person would say it, such as `wired eth0, 10.0.0.2; via VPN tun0` or `not reachable: no carrier`.
+  public var description: String {
+    guard isReachable else { return "\(status): \(reason)" }
+    var parts = ["over an unknown link"]
+    if let medium, let interfaceName, vpn?.interfaceName != interfaceName {
+      parts = ["\(medium) \(interfaceName.sanitizedForTerminal)"]
+    }
+    if let wifi { parts[0] += " (\(wifi.ssid.quoted))" }
+    parts += [ipv4, ipv6].compactMap { $0?.address.description }
+    let tunnel = vpn.map { "; via \($0)" } ?? ""
+    return parts.joined(separator: ", ") + tunnel + (isExpensive ? "; may cost money" : "")
+  }
+
+  /// The public properties of the path, with the names of its links.
+  public var debugDescription: String {
+    """
+    NetworkPath(status: \(status.rawValue), reason: \(reason.rawValue), medium: \(medium?.rawValue ?? "nil"), \
+    interface: \(interfaceName.debugText), ipv4: \(ipv4.debugText), ipv6: \(ipv6.debugText), vpn: \(vpn.debugText), \
+    wifi: \(wifi.debugText), expense: \(expense?.rawValue ?? "nil"), isConstrained: \(isConstrained), \
+    interfaces: [\(links.map(\.name.sanitizedForTerminal).joined(separator: ", "))])
+    """
+  }
+}
+
+extension Optional {
+  /// The wrapped value as text without characters that could control the terminal, or `nil`.
+  fileprivate var debugText: String { map { "\($0)".sanitizedForTerminal } ?? "nil" }
+}
+
+extension NetworkPath.FamilyPath: CustomStringConvertible {
+  /// The source address, the next hop and the link, such as `10.0.0.2 via 10.0.0.254 over eth0`.
+  public var description: String {
+    let hop = gateway.map { " via \($0)" } ?? ""
+    return "\(address)\(hop)" + (interfaceName.map { " over \($0.sanitizedForTerminal)" } ?? "")
+  }
+}

@@ -2,7 +2,7 @@
 ///
 /// The reason of a loss names what took away the link that was published last. Later versions can add values, so give a
 /// `switch` a `default`.
-public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
+public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// The path is the first one of a monitor, and it is reachable.
   case initial
   /// The target has become reachable.
@@ -52,4 +52,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable {
   case roamed
   /// A probe of the internet has another result than before. Only event streams publish this; a monitor does not probe.
   case internetChanged = "internet_changed"
+
+  /// The reason in words, such as `no carrier`.
+  public var description: String { rawValue.words }
 }

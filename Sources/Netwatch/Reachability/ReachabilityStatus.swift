@@ -1,5 +1,5 @@
 /// The status of a target, in AFNetworking's four words.
-public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
+public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// The status is not known: the kernel cannot be asked through netlink, for now or any more; no resolver has answered yet for
   /// the name of the target's host; or, in an event stream, the service has ended.
   ///
@@ -17,6 +17,9 @@ public enum ReachabilityStatus: String, Hashable, Sendable, CaseIterable {
   package init(of medium: Medium) {
     if case .wwan = medium { self = .wwan } else { self = .wifi }
   }
+
+  /// The status in words, such as `not reachable`.
+  public var description: String { rawValue.words }
 
   /// Whether the status is `wifi` or `wwan`.
   package var isReachable: Bool {

@@ -11,3 +11,8 @@ public struct WiFiNetwork: Hashable, Sendable {
   /// The signal when the path was published. Nil if the driver does not report it.
   public var signal: WiFiSignal? { connection.signal }
 }
+
+extension WiFiNetwork: CustomStringConvertible {
+  /// The name and the signal, such as `“home”, -60 dBm (80 %)`.
+  public var description: String { ssid.quoted + (signal.map { ", \($0)" } ?? "") }
+}

@@ -38,3 +38,10 @@ public struct NetworkStages: Hashable, Sendable {
   /// The first stage that fails, which is where to look for the fault. Nil if none is known to fail.
   public var failing: NetworkStage? { NetworkStage.allCases.first { self[$0].isFailed } }
 }
+
+extension NetworkStages: CustomStringConvertible {
+  /// The state of each stage in order, such as `link ok, address ok, gateway unknown, dns unknown, internet unknown`.
+  public var description: String {
+    NetworkStage.allCases.map { "\($0) \(self[$0].state)" }.joined(separator: ", ")
+  }
+}

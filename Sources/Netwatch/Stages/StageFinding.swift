@@ -85,6 +85,13 @@ public struct StageFinding: Hashable, Sendable {
   package var isOK: Bool { if case .ok = state { true } else { false } }
 }
 
+extension StageFinding: CustomStringConvertible {
+  /// The state and its evidence, such as `failed (neighbour failed 10.0.0.254)`.
+  public var description: String {
+    "\(state) (\(evidence.rawValue.words)\(address.map { " \($0)" } ?? ""))"
+  }
+}
+
 extension StageFinding.Evidence {
   /// The state that this evidence means for its stage.
   public var state: StageFinding.State {

@@ -159,6 +159,17 @@ extension Broadcast {
     return subscription(of: owner, to: delivery)
   }
 
+  /// Calls `body` on an actor, from code that is not on it.
+  package func call(
+    of owner: any AnyObject & Sendable, initial: Bool, on actor: any Actor, _ body: @escaping @Sendable (Value) -> Void
+  ) -> Subscription {
+    call(
+      of: owner, initial: initial,
+      enqueue: { [weak actor] job in
+        if let actor { Task { await actor.run(job) } }
+      }, body)
+  }
+
   /// Calls `body` in the context that `enqueue` chooses. `enqueue` gets the next delivery only when the one before has run.
   package func call(
     of owner: any AnyObject & Sendable, initial: Bool,

@@ -27,3 +27,8 @@ extension StringProtocol {
     return result
   }
 }
+
+extension String {
+  /// The code of the stream as words, such as `no carrier` for `no_carrier`.
+  package var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
+}

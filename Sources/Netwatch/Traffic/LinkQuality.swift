@@ -38,6 +38,15 @@ public struct LinkQuality: Hashable, Sendable {
   }
 }
 
+extension LinkQuality: CustomStringConvertible {
+  /// The name of the link, the round-trip time and the loss, such as `eth0: 12.3 ms, 0.5 % lost`. A figure that is not known
+  /// is `?`.
+  public var description: String {
+    let time = tenthsOfMilliseconds.map { "\($0 / 10).\($0 % 10) ms" } ?? "? ms"
+    return "\(interfaceName.sanitizedForTerminal): \(time), \(lossPercent.map { "\($0)" } ?? "?") % lost"
+  }
+}
+
 /// Decides which figures a reader gets: those that differ from the ones that it got last. Pure.
 package struct QualityNews: Hashable, Sendable {
   /// A small difference is published after this time, so that the last published figures are right if the link stays as it

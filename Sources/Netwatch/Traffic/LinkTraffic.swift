@@ -27,3 +27,12 @@ public struct LinkTraffic: Hashable, Sendable {
   /// The name of the link. Bytes that are not UTF-8 are replaced by U+FFFD.
   public var interfaceName: String { kernelName.text }
 }
+
+extension LinkTraffic: CustomStringConvertible {
+  /// The name of the link and its rates, such as `eth0: 1200 b/s received, 300 b/s sent`. A rate that is not known is `?`.
+  public var description: String {
+    func rate(_ value: UInt64?) -> String { value.map { "\($0) b/s" } ?? "?" }
+    let (received, sent) = (rate(receivedBitsPerSecond), rate(sentBitsPerSecond))
+    return "\(interfaceName.sanitizedForTerminal): \(received) received, \(sent) sent"
+  }
+}

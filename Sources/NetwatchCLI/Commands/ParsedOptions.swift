@@ -77,7 +77,7 @@ struct ParsedOptions {
     }
     let files = RuleFiles(for: .user)
     rules = files
-    guard probe.url == nil, !conditions.contains(.notReachable) else { return }
+    guard probe.url == nil, !conditions.contains(.path(.notReachable)) else { return }
     probe.url = files.rules.probe
     probe.isByRule = true
   }

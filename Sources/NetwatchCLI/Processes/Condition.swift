@@ -3,23 +3,13 @@ import NetwatchEventLoop
 import NetwatchOptions
 import NetwatchStream
 
-/// A condition on the network, as `--for` has it.
+/// A condition on the network, as `--for` has it: one about the path, or one that needs more than the path.
 ///
-/// A condition that is not known does not hold. While nothing is reachable, only ``notReachable`` and ``stage(_:)`` can hold.
+/// A condition that is not known does not hold. While nothing is reachable, only `not-reachable` and ``stage(_:)`` can hold.
 enum Condition: Hashable {
-  case reachable, notReachable, wifi, wwan
-  /// The interface that carries the traffic is known, and costs nothing as far as netwatch knows.
-  case unmetered
-  /// The traffic goes through a tunnel.
-  case vpn
-  /// The traffic goes through no tunnel.
-  case notVPN
+  case path(NetworkCondition)
   /// A server on the internet has answered as it should.
   case internet
-  /// An interface of this kind carries the traffic.
-  case medium(Medium)
-  /// The WiFi network with this name carries the traffic. Names are compared byte by byte.
-  case ssid(SSID)
   /// The network with this ID carries the traffic.
   case network(NetworkIdentity)
   /// This stage of the way to the internet works.
@@ -27,8 +17,9 @@ enum Condition: Hashable {
 
   /// The conditions that are written as one word.
   static let simple: [(name: String, condition: Condition)] = [
-    ("reachable", .reachable), ("not-reachable", .notReachable), ("wifi", .wifi), ("wwan", .wwan),
-    ("wired", .medium(.wired)), ("unmetered", .unmetered), ("vpn", .vpn), ("not-vpn", .notVPN), ("internet", .internet),
+    ("reachable", .path(.reachable)), ("not-reachable", .path(.notReachable)), ("wifi", .path(.wifi)),
+    ("wwan", .path(.wwan)), ("wired", .path(.medium(.wired))), ("unmetered", .path(.unmetered)), ("vpn", .path(.vpn)),
+    ("not-vpn", .path(.notVPN)), ("internet", .internet),
   ]
 
   static let names = simple.map(\.name) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
@@ -52,7 +43,7 @@ enum Condition: Hashable {
       guard let ssid = SSID(parts[1].utf8), ssid.count > 0 else {
         throw PlainError("ssid= needs the name of a WiFi network, 1 to \(SSID.capacity) bytes.")
       }
-      return .ssid(ssid)
+      return .path(.ssid(ssid))
     case "network":
       guard let network = NetworkIdentity(parts[1]) else {
         throw PlainError("network= needs the 16 digits that netwatch status --network-id prints.")
@@ -62,7 +53,7 @@ enum Condition: Hashable {
       guard let medium = Medium(rawValue: parts[1]) else {
         throw PlainError(unknown: text, of: Medium.names.map { "medium=\($0)" })
       }
-      return .medium(medium)
+      return .path(.medium(medium))
     case "stage":
       guard let stage = NetworkStage(rawValue: parts[1]) else {
         throw PlainError(unknown: text, of: NetworkStage.names.map { "stage=\($0)" })
@@ -77,19 +68,10 @@ enum Condition: Hashable {
   /// - Parameter network: The closure that returns the ID of the network, or nil if it is not known. It is called only if the
   ///   result depends on the ID.
   func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
-    let path = record.path
-    return switch self {
-    case .reachable: path.isReachable
-    case .notReachable: path.status == .notReachable
-    case .wifi: path.status == .wifi
-    case .wwan: path.status == .wwan
-    case .unmetered: path.isReachable && !path.isExpensive && path.vpn?.isCarrierKnown ?? true
-    case .vpn: path.isReachable && path.vpn != nil
-    case .notVPN: path.isReachable && path.vpn == nil
+    switch self {
+    case .path(let condition): condition.holds(for: record.path)
     case .internet: record.internet?.isFull ?? false
-    case .medium(let medium): path.isReachable && path.medium == medium && path.vpn?.isCarrierKnown ?? true
-    case .ssid(let ssid): path.verdict.ssid == ssid
-    case .network(let wanted): path.isReachable && network() == wanted
+    case .network(let wanted): record.path.isReachable && network() == wanted
     case .stage(let stage): record.stages?[stage].isOK ?? false
     }
   }
@@ -106,22 +88,22 @@ enum Condition: Hashable {
     let carrier = "\(path.medium?.rawValue ?? "?") \(path.interfaceName ?? "?") carries the traffic"
     switch self {
     case .stage(let stage): return record.stages?.words(of: stage) ?? "it is not known"
-    case .ssid where path.status != .unknown:
+    case .path(.ssid) where path.status != .unknown:
       return path.wifi.map { "the WiFi network “\($0.ssid.text)” carries the traffic" }
         ?? "no WiFi network carries the traffic"
-    case .notReachable where path.isReachable: return carrier
+    case .path(.notReachable) where path.isReachable: return carrier
     case _ where path.status == .unknown: return "the state of the network is not known"
     case _ where !path.isReachable: return "nothing is reachable (\(path.reason.rawValue.words))"
     case .internet: return record.internet?.words.description ?? "no server was asked"
     case .network:
       return network().map { "the network's ID is \($0.text)" } ?? "the hardware address of the gateway is not known"
-    case .unmetered where path.isExpensive: return "\(path.interfaceName ?? "?") may cost money"
-    case .vpn: return "the traffic goes through no VPN"
-    case .notVPN: return "the traffic goes through the VPN \(path.vpn?.interfaceName ?? "?")"
-    case .unmetered: return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
-    case .medium where path.vpn?.isCarrierKnown == false:
+    case .path(.unmetered) where path.isExpensive: return "\(path.interfaceName ?? "?") may cost money"
+    case .path(.vpn): return "the traffic goes through no VPN"
+    case .path(.notVPN): return "the traffic goes through the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .path(.unmetered): return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .path(.medium) where path.vpn?.isCarrierKnown == false:
       return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
-    case .reachable, .notReachable, .wifi, .wwan, .medium, .ssid: return carrier
+    case .path: return carrier
     }
   }
 
@@ -129,11 +111,11 @@ enum Condition: Hashable {
   private var name: String {
     if let name = Self.simple.first(where: { $0.condition == self })?.name { return name }
     return switch self {
-    case .medium(let medium): "medium=\(medium.rawValue)"
-    case .ssid(let ssid): "ssid=\(ssid.text)"
+    case .path(.medium(let medium)): "medium=\(medium.rawValue)"
+    case .path(.ssid(let ssid)): "ssid=\(ssid.text)"
     case .network(let network): "network=\(network.text)"
     case .stage(let stage): "stage=\(stage.rawValue)"
-    case .reachable, .notReachable, .wifi, .wwan, .unmetered, .vpn, .notVPN, .internet: ""
+    case .path, .internet: ""
     }
   }
 }

@@ -1,10 +1,5 @@
 import Netwatch
 
-extension String {
-  /// The code of the stream as words, such as `no carrier` for `no_carrier`.
-  package var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
-}
-
 extension InternetAccess {
   /// The result of a probe in words for people.
   package var words: StaticString {
