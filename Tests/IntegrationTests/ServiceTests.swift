@@ -188,6 +188,17 @@ import Testing
     #expect(try service.process.errorText() == "")
   }
 
+  @Test func `a signal ends a service that counts everything and that nobody has asked`() throws {
+    let folder = try TemporaryFolder()
+    let namespace = try NetworkNamespace.online()
+    let service = try namespace.netwatch("serve", "--activity", "all", "--socket", folder.file("s"))
+    try eventually(folder.names) { $0.contains("s") }
+    try service.waitUntilIdle()
+    service.signal(SIGTERM)
+    #expect(try service.wait() == .exited(0))
+    #expect(try service.errorText() == "")
+  }
+
   @Test func `SIGHUP is not the end, and no news`() throws {
     let service = try RunningService()
     let client = try service.client()

@@ -70,8 +70,7 @@ package final class ConnectionCounter {
   }
 
   deinit {
-    if let registration { loop.remove(registration) }
-    stopHearing()
+    for case let registration? in [registration, endsRegistration] { loop.remove(registration) }
   }
 
   /// The names of excluded programs, if this process cannot see which connections are theirs. Empty otherwise.
