@@ -268,7 +268,7 @@ extension ExplanationWords {
     case .upper, .master: text += ", a \(interface.kind ?? "stack") " + foundation(of: interface)
     }
     let radio = findings.snapshot.radio(below: index)
-    if let ssid = radio?.wireless?.ssid { text += " in “\(ssid.text.sanitizedForTerminal)”" }
+    if let ssid = radio?.wireless?.ssid { text += " in \(ssid.quoted)" }
     if let cost = cost(of: interface, radio) { text += "; \(cost)" }
     if interface.isConstrained { text += "; your rules ask to send little over it" }
     return [

@@ -59,7 +59,7 @@ extension EventRecord {
 extension EventRecord.LostInterface {
   /// The name of the interface, and that of its network.
   fileprivate var words: String {
-    name.sanitizedForTerminal + (ssid.map { ", in the WiFi network “\($0.text.sanitizedForTerminal)”" } ?? "")
+    name.sanitizedForTerminal + (ssid.map { ", in the WiFi network \($0.quoted)" } ?? "")
   }
 }
 
@@ -95,7 +95,7 @@ extension NetworkPath {
     let name = (interfaceName ?? "an interface").sanitizedForTerminal
     switch medium {
     case .wifi:
-      return wifi.map { "\(name), in the WiFi network “\($0.ssid.text.sanitizedForTerminal)”" }
+      return wifi.map { "\(name), in the WiFi network \($0.ssid.quoted)" }
         ?? "\(name), a WiFi interface"
     case .wired: return "\(name), a wired interface"
     case .wwan: return "\(name), a cellular modem"
