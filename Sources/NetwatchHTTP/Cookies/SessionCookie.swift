@@ -110,3 +110,10 @@ extension SessionCookie: Codable {
     try container.encode(line)
   }
 }
+
+extension SessionCookie: CustomStringConvertible {
+  /// The name, the domain and the path, such as `session for example.com/`. The value is left out, so that no log gets it.
+  public var description: String {
+    "\(name) for \(includesSubdomains ? "*." : "")\(domain)\(path)".sanitizedForTerminal
+  }
+}

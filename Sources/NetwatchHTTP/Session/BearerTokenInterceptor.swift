@@ -197,3 +197,8 @@ public struct BearerToken: Hashable, Sendable {
     self.expiration = expiration
   }
 }
+
+extension BearerToken: CustomStringConvertible {
+  /// When the token expires, if that is known. The token itself is left out, so that no log gets it.
+  public var description: String { "bearer token" + (expiration.map { ", expires \($0)" } ?? "") }
+}

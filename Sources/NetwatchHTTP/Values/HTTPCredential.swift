@@ -163,3 +163,11 @@ public struct AuthenticationOffer: Hashable, Sendable {
     }
   }
 }
+
+extension HTTPCredential: CustomStringConvertible {
+  /// The user and the scheme, such as `ali (digest)`. The password is left out, so that no log gets it.
+  public var description: String {
+    if case .negotiate = scheme { return "the user's ticket (negotiate)" }
+    return "\(user.sanitizedForTerminal) (\(scheme))"
+  }
+}

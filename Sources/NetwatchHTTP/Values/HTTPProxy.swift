@@ -113,3 +113,15 @@ extension HTTPProxy.Server {
     HTTPError(.badConfiguration, "start session", message: "proxy: \(message)")
   }
 }
+
+extension HTTPProxy: CustomStringConvertible {
+  /// The URL of the proxy, such as `http://proxy.example:3128`, or `environment` or `direct`. The credential is left out, so that no
+  /// log gets it.
+  public var description: String {
+    switch choice {
+    case .environment: "environment"
+    case .direct: "direct"
+    case .server(let server): "\(server.scheme)://\(Authority(server.host, server.port).text)"
+    }
+  }
+}
