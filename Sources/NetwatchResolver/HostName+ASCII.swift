@@ -16,6 +16,10 @@ extension HostName {
     }
     // The conversion changes some letters into dots, digits and other characters, so that the result may be an address or the
     // name of this machine.
-    return try HostName(ascii)
+    do {
+      return try HostName(ascii)
+    } catch {
+      throw PlainError(error.description)
+    }
   }
 }

@@ -122,12 +122,12 @@ import Testing
     (String(repeating: "ü", count: 64), "has more than 63 bytes between two dots; give a shorter name."),
   ])
   func `other text is refused with one sentence`(_ text: String, _ ending: String) {
-    let error = #expect(throws: PlainError.self) { try NetworkTarget(text) }
+    let error = #expect(throws: NetworkTargetError.self) { try NetworkTarget(text) }
     #expect(error?.description.hasSuffix(ending) == true, "\(error?.description ?? "")")
   }
 
   @Test func `an empty name is refused by itself`() {
-    #expect(throws: PlainError.self) { try HostName("") }
+    #expect(throws: NetworkTargetError.self) { try HostName("") }
   }
 
   @Test func `random text is refused, or read as it is written`() throws {

@@ -11,8 +11,8 @@ public struct HostName: Hashable, Sendable, CustomStringConvertible {
 
   /// Checks and keeps a host name.
   ///
-  /// - Throws: ``PlainError`` if no resolver could know such a name, or if it is this machine itself (`localhost`).
-  public init(_ text: String) throws(PlainError) {
+  /// - Throws: ``NetworkTargetError`` if no resolver could know such a name, or if it is this machine itself (`localhost`).
+  public init(_ text: String) throws(NetworkTargetError) {
     let labels = text.split(separator: ".", omittingEmptySubsequences: false)
     let isComplete = labels.count > 1 && labels.last == ""
     try Self.check(isComplete ? labels.dropLast() : labels[...], of: text)
@@ -38,31 +38,31 @@ extension HostName {
   private static let longestName = 253
   private static let longestLabel = 63
 
-  private static func check(_ labels: ArraySlice<Substring>, of text: String) throws(PlainError) {
+  private static func check(_ labels: ArraySlice<Substring>, of text: String) throws(NetworkTargetError) {
     guard !text.isEmpty else {
-      throw PlainError("a host name cannot be empty; write one such as example.org.")
+      throw NetworkTargetError("a host name cannot be empty; write one such as example.org.")
     }
     guard !labels.contains("") else {
-      throw PlainError("'\(text)' has nothing between two dots; write a name such as example.org.")
+      throw NetworkTargetError("'\(text)' has nothing between two dots; write a name such as example.org.")
     }
     guard labels.reduce(labels.count - 1, { $0 + $1.count }) <= longestName else {
-      throw PlainError("'\(text)' is longer than the \(longestName) bytes of a host name; give a shorter one.")
+      throw NetworkTargetError("'\(text)' is longer than the \(longestName) bytes of a host name; give a shorter one.")
     }
     guard labels.allSatisfy({ $0.count <= longestLabel }) else {
-      throw PlainError("'\(text)' has more than \(longestLabel) bytes between two dots; give a shorter name.")
+      throw NetworkTargetError("'\(text)' has more than \(longestLabel) bytes between two dots; give a shorter name.")
     }
     guard labels.allSatisfy({ $0.unicodeScalars.allSatisfy(isAllowed) }) else {
-      throw PlainError("'\(text)' is not a host name; write one of letters, digits, hyphens and underscores.")
+      throw NetworkTargetError("'\(text)' is not a host name; write one of letters, digits, hyphens and underscores.")
     }
     guard !labels.contains(where: { $0.hasPrefix("-") || $0.hasSuffix("-") }) else {
-      throw PlainError("'\(text)' begins or ends with a hyphen between its dots; write a name such as a-b.org.")
+      throw NetworkTargetError("'\(text)' begins or ends with a hyphen between its dots; write a name such as a-b.org.")
     }
     guard !looksLikeNumber(labels.last ?? "") else {
-      throw PlainError("'\(text)' is no IPv4 address; write four numbers from 0 to 255, such as 192.0.2.7.")
+      throw NetworkTargetError("'\(text)' is no IPv4 address; write four numbers from 0 to 255, such as 192.0.2.7.")
     }
     // RFC 6761: this covers every name that ends with `localhost`.
     guard labels.last?.lowercased() != "localhost" else {
-      throw PlainError("\(text) is this machine itself; give a host elsewhere.")
+      throw NetworkTargetError("\(text) is this machine itself; give a host elsewhere.")
     }
   }
 

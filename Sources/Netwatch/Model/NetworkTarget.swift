@@ -36,11 +36,11 @@ extension NetworkTarget {
   /// Reads a target as a user writes it: `192.0.2.7`, `2001:db8::7` or `example.org`. Each can have a port: `192.0.2.7:443`,
   /// `[2001:db8::7]:443`, `example.org:443`.
   ///
-  /// - Throws: ``PlainError`` if the text is no address or host name, has more than a host and a port (such as a URL), has a
+  /// - Throws: ``NetworkTargetError`` if the text is no address or host name, has more than a host and a port (such as a URL), has a
   ///   port outside 1 to 65535, or names this machine, a multicast address or a link-local IPv6 address.
-  public init(_ text: String) throws(PlainError) {
+  public init(_ text: String) throws(NetworkTargetError) {
     guard !text.isEmpty else {
-      throw PlainError("a target cannot be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
+      throw NetworkTargetError("a target cannot be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
     }
     try Self.refuseMoreThanHost(text)
     if let address = IPAddress(text) {
@@ -52,7 +52,7 @@ extension NetworkTarget {
       let host = String(parts[0])
       let port = parts.count > 1 ? try Self.port(parts[1], of: text) : nil
       guard !host.isEmpty else {
-        throw PlainError("'\(text)' has no host before its port; write one, such as example.org\(text).")
+        throw NetworkTargetError("'\(text)' has no host before its port; write one, such as example.org\(text).")
       }
       if let address = IPAddress(host) {
         self = .address(try Self.checked(address), port: port)
@@ -63,42 +63,43 @@ extension NetworkTarget {
   }
 
   /// Reads an IPv6 address, in brackets or with at least two colons, so that nothing else can be meant.
-  private static func ipv6(_ text: String) throws(PlainError) -> NetworkTarget {
+  private static func ipv6(_ text: String) throws(NetworkTargetError) -> NetworkTarget {
     guard !text.contains("%" as Character) else {
-      throw PlainError("'\(text)' has a zone; give an address that means the same on every link.")
+      throw NetworkTargetError("'\(text)' has a zone; give an address that means the same on every link.")
     }
     let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
     guard text.hasPrefix("["), parts.count == 2, let address = IPAddress(String(parts[0])), address.family == .ipv6,
       parts[1].isEmpty || parts[1].hasPrefix(":")
     else {
-      throw PlainError("'\(text)' is not an IPv6 address; write 2001:db8::7, or [2001:db8::7]:443 with a port.")
+      throw NetworkTargetError("'\(text)' is not an IPv6 address; write 2001:db8::7, or [2001:db8::7]:443 with a port.")
     }
     let port = parts[1].isEmpty ? nil : try port(parts[1].dropFirst(), of: text)
     return .address(try checked(address), port: port)
   }
 
-  private static func port(_ digits: Substring, of text: String) throws(PlainError) -> UInt16 {
+  private static func port(_ digits: Substring, of text: String) throws(NetworkTargetError) -> UInt16 {
     // The initializer also accepts a sign.
     guard digits.allSatisfy(\.isDecimalDigit), let port = UInt16(digits), port > 0 else {
-      throw PlainError("'\(text)' has no valid port after its colon; write a number from 1 to 65535, or no colon.")
+      throw NetworkTargetError(
+        "'\(text)' has no valid port after its colon; write a number from 1 to 65535, or no colon.")
     }
     return port
   }
 
-  private static func checked(_ address: IPAddress) throws(PlainError) -> IPAddress {
+  private static func checked(_ address: IPAddress) throws(NetworkTargetError) -> IPAddress {
     if address.isOfThisMachine {
-      throw PlainError("\(address) is this machine itself; give an address elsewhere.")
+      throw NetworkTargetError("\(address) is this machine itself; give an address elsewhere.")
     }
     // No route tells which link is meant.
     if address.isMulticast || address.isLinkLocal && address.family == .ipv6 {
-      throw PlainError(
+      throw NetworkTargetError(
         "\(address) is reached over every link or none; give a unicast address beyond the link.")
     }
     return address
   }
 
   /// Throws for URLs and for text with a user or a path.
-  private static func refuseMoreThanHost(_ text: String) throws(PlainError) {
+  private static func refuseMoreThanHost(_ text: String) throws(NetworkTargetError) {
     var rest = text[...]
     let kind: String
     if let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") {
@@ -114,11 +115,19 @@ extension NetworkTarget {
     let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     let host = String(authority.split(separator: "@", omittingEmptySubsequences: false).last ?? "")
     let example = (try? NetworkTarget(host)).map { "write \($0)" } ?? "write one such as example.org"
-    throw PlainError("'\(text)' \(kind); give its host alone, \(example).")
+    throw NetworkTargetError("'\(text)' \(kind); give its host alone, \(example).")
   }
 }
 
 extension IPAddress {
   /// Whether the address is a loopback address or unspecified. It is no valid target, but a name can still resolve to it.
   package var isOfThisMachine: Bool { isLoopback || isUnspecified }
+}
+
+/// A text that names no target, in one sentence for a person: what is wrong, and what to write.
+public struct NetworkTargetError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The sentence.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
 }

@@ -1,7 +1,7 @@
 /// An error that is one sentence for a person: what is wrong, and what to do.
-public struct PlainError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct PlainError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The sentence.
-  public let description: String
+  package let description: String
 
   package init(_ description: String) { self.description = description }
 }

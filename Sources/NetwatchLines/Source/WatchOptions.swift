@@ -224,7 +224,11 @@ extension NetworkTarget {
   ///
   /// - Throws: A `PlainError` with a sentence about what is wrong with the text.
   package init(optionValue text: String) throws(PlainError) {
-    self = try NetworkTarget(text)
+    do {
+      self = try NetworkTarget(text)
+    } catch {
+      throw PlainError(error.description)
+    }
     if case .host(let name, _) = self { _ = try name.inASCII() }
   }
 }
