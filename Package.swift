@@ -11,21 +11,46 @@ func tests(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [S
   .testTarget(name: name, dependencies: dependencies, exclude: exclude, swiftSettings: settings)
 }
 
+/// A product that only a trait of the same name needs.
+func optional(_ product: String, _ package: String, for trait: String? = nil) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: [trait ?? product]))
+}
+
 let package = Package(
   name: "netwatch",
   products: [
     .library(name: "Netwatch", targets: ["Netwatch"]),
     .library(name: "NetwatchNetlink", targets: ["NetwatchNetlink"]),
+    .library(name: "NetwatchObservation", targets: ["NetwatchObservation"]),
     .library(name: "NetwatchStream", targets: ["NetwatchStream"]),
     .library(name: "NetwatchLines", targets: ["NetwatchLines"]),
+    .library(name: "NetwatchLog", targets: ["NetwatchLog"]),
     .library(name: "NetwatchHTTP", targets: ["NetwatchHTTP"]),
     .library(name: "NetwatchHTTPFoundation", targets: ["NetwatchHTTPFoundation"]),
+    .library(name: "NetwatchAsyncHTTPClient", targets: ["NetwatchAsyncHTTPClient"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
     .executable(name: "netwatch-http", targets: ["NetwatchHTTPCommand"]),
     .executable(name: "netwatch-log", targets: ["NetwatchLogCommand"]),
   ],
+  traits: [
+    .trait(name: "Hostnames", description: "A monitor's target may be a host name; needs c-ares and libidn2."),
+    .trait(name: "Logging", description: "HTTPLogObserver writes lines about requests with swift-log."),
+    .trait(name: "Metrics", description: "HTTPMetricsObserver counts and times requests with swift-metrics."),
+    .trait(name: "Tracing", description: "HTTPTracer makes spans of requests with swift-distributed-tracing."),
+    .trait(name: "ServiceLifecycle", description: "NetworkMonitor is a Service of swift-service-lifecycle."),
+    .trait(
+      name: "AsyncHTTPClient",
+      description: "Requests of AsyncHTTPClient wait for the path of a monitor, and fail when it is lost."),
+    .default(enabledTraits: ["Hostnames"]),
+  ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0")
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0"),
+    // Only resolved with the traits that need them.
+    .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
+    .package(url: "https://github.com/apple/swift-metrics", from: "2.5.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.2.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.24.0"),
   ],
   targets: [
     // C: headers, with a few inline functions for calls that Swift cannot make.
@@ -42,14 +67,17 @@ let package = Package(
     .systemLibrary(name: "CLibSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-    module("Netwatch"),
+    module("Netwatch", [optional("ServiceLifecycle", "swift-service-lifecycle")]),
+    // Apart, because programs without a user interface do not load the library of observation.
+    module("NetwatchObservation", ["Netwatch"]),
     module("NetwatchEventLoop", ["Netwatch", "CLinux"]),
     // The wire of netlink, and the kernel's answers about links and routes, for monitors and for HTTP.
     module("NetlinkWire", ["Netwatch", "NetwatchEventLoop", "CLibNetlink"]),
     module(
       "NetwatchNetlink",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchResolver", "NetlinkWire", "CLibNetlink", "CLibNetlinkRoute", "CLinux",
+        "Netwatch", "NetwatchEventLoop", "NetlinkWire", "CLibNetlink", "CLibNetlinkRoute", "CLinux",
+        .target(name: "NetwatchResolver", condition: .when(traits: ["Hostnames"])),
       ]),
     // What resolvers and HTTP need of libidn2.
     module("NetwatchIDNA", ["CLibIDN2"]),
@@ -63,11 +91,15 @@ let package = Package(
         "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink", "CLibOpenSSL",
         "CLibPSL", "CLibZ", "CLinux", "CLinuxLink",
         .product(name: "HTTPTypes", package: "swift-http-types"),
+        optional("Logging", "swift-log"), optional("Metrics", "swift-metrics"),
+        optional("Tracing", "swift-distributed-tracing"),
       ]),
     // What needs all of Foundation, which is large: FoundationEssentials is enough for the rest.
     module(
       "NetwatchHTTPFoundation",
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
+    // Apart, because its users do not want libcurl.
+    module("NetwatchAsyncHTTPClient", ["Netwatch", optional("AsyncHTTPClient", "async-http-client")]),
     // Where lines come from, for the command and for libnetwatch.
     module(
       "NetwatchLines",
@@ -100,7 +132,7 @@ let package = Package(
     .target(
       name: "NetwatchTestSupport", dependencies: ["Netwatch", "NetwatchEventLoop"], path: "Tests/NetwatchTestSupport",
       swiftSettings: settings),
-    tests("NetwatchTests", ["Netwatch", "NetwatchTestSupport"]),
+    tests("NetwatchTests", ["Netwatch", "NetwatchObservation", "NetwatchTestSupport"]),
     tests("NetwatchOptionsTests", ["NetwatchOptions", "Netwatch", "NetwatchTestSupport"]),
     tests("NetwatchEventLoopTests", ["NetwatchEventLoop", "Netwatch", "NetwatchTestSupport"]),
     tests(
@@ -146,6 +178,20 @@ let package = Package(
         "NetwatchTestSupport", "ReadmeExample", "TestSandbox",
       ],
       exclude: ["Golden"]),
+    // What the traits add; contrib/verify traits runs them with all traits.
+    tests(
+      "TraitTests",
+      [
+        "Netwatch", "NetwatchHTTP", "NetwatchTestSupport",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        optional("InMemoryLogging", "swift-log", for: "Logging"),
+        optional("MetricsTestKit", "swift-metrics", for: "Metrics"),
+        optional("InMemoryTracing", "swift-distributed-tracing", for: "Tracing"),
+        optional("Logging", "swift-log", for: "ServiceLifecycle"),
+      ]),
+    .executableTarget(
+      name: "TraitProbe", dependencies: ["Netwatch", "NetwatchAsyncHTTPClient", "NetwatchNetlink"],
+      path: "Tests/TraitProbe", swiftSettings: settings),
     .executableTarget(name: "TestSandbox", path: "Tests/TestSandbox"),
     .executableTarget(
       name: "NetwatchProbe",
@@ -163,7 +209,8 @@ let package = Package(
     .target(
       name: "DocumentationExamples",
       dependencies: [
-        "Netwatch", "NetwatchLines", "NetwatchNetlink", "NetwatchStream", "NetwatchHTTP", "NetwatchHTTPFoundation",
+        "Netwatch", "NetwatchLines", "NetwatchLog", "NetwatchNetlink", "NetwatchObservation", "NetwatchStream", "NetwatchHTTP",
+        "NetwatchHTTPFoundation",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/DocumentationExamples", swiftSettings: settings),

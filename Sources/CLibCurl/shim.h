@@ -45,6 +45,10 @@ static inline CURLcode netwatch_curl_set_request_callback(
 static inline CURLcode netwatch_curl_set_debug_callback(CURL *_Nonnull easy, curl_debug_callback _Nonnull value) {
   return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, value);
 }
+static inline CURLcode netwatch_curl_set_progress_callback(
+    CURL *_Nonnull easy, curl_xferinfo_callback _Nonnull value) {
+  return curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, value);
+}
 static inline const struct sockaddr *_Nonnull netwatch_curl_address(const struct curl_sockaddr *_Nonnull address) {
   return &address->addr;
 }

@@ -35,6 +35,7 @@ package final class PathWatch {
   /// - Parameters:
   ///   - paths: The paths of the files.
   ///   - folders: The paths of folders in which every file matters. Default: none.
+  ///   - hearsWrites: Whether each write to a file is reported, and not only that a writer has closed it. Default: false.
   ///   - hearsArrivalsOnly: Whether only files are reported that appear or become accessible; a folder that disappears ends its
   ///     watch. Otherwise, files that are written, moved away or removed are reported also, and each of these events in a busy
   ///     folder wakes the thread. Default: false.
@@ -42,13 +43,15 @@ package final class PathWatch {
   ///   - changed: The closure that is called on the loop, once for events that happen together.
   /// - Throws: A ``SystemError`` if the system has no inotify instance or descriptor left.
   package init(
-    of paths: [String], folders: [String] = [], hearsArrivalsOnly: Bool = false, on loop: EventLoop,
+    of paths: [String], folders: [String] = [], hearsWrites: Bool = false, hearsArrivalsOnly: Bool = false,
+    on loop: EventLoop,
     changed: @escaping () -> Void
   ) throws(SystemError) {
     self.paths = paths
     self.folders = folders
     let arrivals = UInt32(IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF)
-    mask = hearsArrivalsOnly ? arrivals : arrivals | UInt32(IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM)
+    let changes = arrivals | UInt32(IN_CLOSE_WRITE | IN_DELETE | IN_MOVED_FROM)
+    mask = hearsArrivalsOnly ? arrivals : hearsWrites ? changes | UInt32(IN_MODIFY) : changes
     self.changed = changed
     self.loop = loop
     descriptor = try .result(of: "inotify_init1", inotify_init1(CInt(IN_CLOEXEC | IN_NONBLOCK)))

@@ -2,6 +2,7 @@ import CLinux
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchHTTP
 import NetwatchOptions
 
 /// `netwatch-http probe`: tests once whether the internet is reachable, for `--probe`.

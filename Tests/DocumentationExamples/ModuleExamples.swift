@@ -1,7 +1,9 @@
 import Glibc
 import Netwatch
 import NetwatchLines
+import NetwatchLog
 import NetwatchNetlink
+import NetwatchObservation
 import NetwatchStream
 
 /// The code on the pages of the modules, and of the article on the event stream.
@@ -15,6 +17,12 @@ struct ModuleExamples {
     let monitor = try NetworkMonitor.start()
     print(monitor.currentPath.status)
     return monitor
+  }
+
+  @MainActor func makeModel(_ indicator: ActivityIndicator) throws -> NetworkModel {
+    let model = NetworkModel(try NetworkMonitor.start(), activity: indicator)
+    print(model.path, model.activity?.count ?? 0)
+    return model
   }
 
   func startOrExplain() -> NetworkMonitor? {
@@ -32,6 +40,12 @@ struct ModuleExamples {
     monitor.onChange = { [unowned monitor] in print(monitor.record.reason) }
     var waiting = pollfd(fd: monitor.descriptor, events: Int16(POLLIN), revents: 0)
     while unsafe poll(&waiting, 1, -1) == 1 { _ = try monitor.dispatch() }
+  }
+
+  func listOutages() async throws {
+    for try await outage in try NetworkLog().outages() {
+      print(outage)  // 2026-11-21T08:15:00Z: 12.0 seconds, no carrier, wired eth0
+    }
   }
 
   func line(of path: NetworkPath, number: UInt64, at nanoseconds: Int64) -> [UInt8] {

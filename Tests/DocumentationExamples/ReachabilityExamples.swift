@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchHTTP
 import NetwatchNetlink
 
 /// The code of the article on reachability.
@@ -28,6 +29,22 @@ struct ReachabilityExamples {
   func sendWhenFree(_ monitor: NetworkMonitor, send: () async throws -> Void) async throws {
     guard await monitor.waitUntil(.unmetered, within: .seconds(30)) else { return }
     try await send()
+  }
+
+  func startCurious() throws -> NetworkMonitor {
+    var configuration = MonitorConfiguration()
+    configuration.probe = try HTTPInternetProbe("http://connectivity.example/generate_204")
+    configuration.watchesStages = true
+    configuration.measuresQuality = true
+    configuration.identifiesNetwork = true
+    return try NetworkMonitor.start(configuration)
+  }
+
+  func explain(_ path: NetworkPath) {
+    print(path.sentence())
+    if case .portal = path.internet { print("log in at \(path.portal?.description ?? "any page")") }
+    if let stage = path.stages?.failing { print("look at the \(stage.rawValue)") }
+    if let quality = path.linkQuality { print(quality) }
   }
 
   func startPatiently() throws -> NetworkMonitor {

@@ -13,6 +13,7 @@ import NetwatchStream
 ///
 /// - `path SECONDS`: Runs an app whose session knows the path; see `PathProbe`. A path loss counts after this many
 ///   seconds.
+/// - `findings WORD…`: Prints what a monitor finds out; see `FindingsProbe`.
 /// - `leave URL`: Gets the URL once, and exits while its session may still be running. Prints a line if OpenSSL cleans
 ///   up then.
 /// - `many URL COUNT`: Gets the URL `COUNT` times at once, over at most 250 connections, and prints the result of each
@@ -24,6 +25,9 @@ enum HTTPProbe {
     let arguments = CommandLine.arguments
     if arguments.count > 2, arguments[1] == "path" {
       return try PathProbe.main(grace: Double(arguments[2]) ?? 3)
+    }
+    if arguments.count > 1, arguments[1] == "findings" {
+      return try await FindingsProbe.main(Array(arguments.dropFirst(2)))
     }
     if arguments.count == 3, arguments[1] == "leave", let url = URL(string: arguments[2]) {
       _ = try await HTTPSessionManager().data(for: HTTPRequest(.get, to: url))

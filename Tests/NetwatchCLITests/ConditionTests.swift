@@ -8,7 +8,7 @@ import Testing
 /// Which conditions hold in which network. A condition about something unknown does not hold.
 @Suite struct ConditionTests {
   private static func holding(_ record: EventRecord) -> Set<String> {
-    Set(Condition.simple.filter { $0.condition.holds(for: record, in: { nil }) }.map(\.name))
+    Set(NetworkCondition.simple.filter { $0.holds(for: record, in: { nil }) }.map(\.description))
   }
 
   private static func record(_ status: ReachabilityStatus, _ change: (inout NetworkPath.Verdict) -> Void = { _ in })
@@ -32,18 +32,20 @@ import Testing
     let vague = VPN(
       kernelName: InterfaceName("tun0"), interfaceIndex: 9, kind: .tun, isCarrierKnown: false, families: [.ipv4])
     #expect(Self.holding(Self.record(.wifi) { $0.vpn = vague }) == ["reachable", "wifi", "vpn"])
-    #expect(!Condition.path(.medium(.wifi)).holds(for: Self.record(.wifi) { $0.vpn = vague }, in: { nil }))
+    #expect(!NetworkCondition.medium(.wifi).holds(for: Self.record(.wifi) { $0.vpn = vague }, in: { nil }))
     #expect(Self.holding(Self.record(.wifi) { $0.cost.expense = .modem }) == ["reachable", "wifi", "not-vpn"])
   }
 
   @Test(arguments: Medium.allCases)
   func `a medium is that of the interface that carries the traffic`(medium: Medium) throws {
-    let condition = try Condition.named("medium=\(medium.rawValue)")
+    let condition = try NetworkCondition.named("medium=\(medium.rawValue)")
     for other in Medium.allCases {
       let record = Self.record(other == .wwan ? .wwan : .wifi) { $0.medium = other }
       #expect(condition.holds(for: record, in: { nil }) == (other == medium))
       #expect((condition.refutation(for: record, in: { nil }) == nil) == (other == medium))
-      if medium == .wired { #expect(try Condition.named("wired").holds(for: record, in: { nil }) == (other == medium)) }
+      if medium == .wired {
+        #expect(try NetworkCondition.named("wired").holds(for: record, in: { nil }) == (other == medium))
+      }
     }
     #expect(!condition.holds(for: Self.record(.notReachable), in: { nil }))
   }
@@ -55,7 +57,8 @@ import Testing
       (.unknown, "internet: unknown"), (.full, nil),
     ] as [(InternetAccess?, String?)] {
       record.internet = internet
-      #expect(Condition.internet.refutation(for: record, in: { nil }) == why.map { "internet does not hold: \($0)" })
+      #expect(
+        NetworkCondition.internet.refutation(for: record, in: { nil }) == why.map { "internet does not hold: \($0)" })
     }
   }
 
@@ -64,10 +67,10 @@ import Testing
     for wanted in names.compactMap({ SSID($0.utf8) }) {
       for name in names {
         let record = EventRecord.example(.wifi, ssid: name)
-        #expect(Condition.path(.ssid(wanted)).holds(for: record, in: { nil }) == (wanted.bytes == Array(name.utf8)))
+        #expect(NetworkCondition.ssid(wanted).holds(for: record, in: { nil }) == (wanted.bytes == Array(name.utf8)))
       }
       for status in [ReachabilityStatus.wwan, .notReachable, .unknown] {
-        #expect(!Condition.path(.ssid(wanted)).holds(for: Self.record(status), in: { nil }))
+        #expect(!NetworkCondition.ssid(wanted).holds(for: Self.record(status), in: { nil }))
       }
     }
   }
@@ -75,7 +78,7 @@ import Testing
   @Test func `a network holds only while its ID is known`() throws {
     let network = try #require(NetworkIdentity("852628548a033a7e"))
     let other = try #require(NetworkIdentity("852628548a033a7f"))
-    let condition = Condition.network(network)
+    let condition = NetworkCondition.network(network)
     #expect(condition.holds(for: Self.record(.wifi), in: { network }))
     #expect(!condition.holds(for: Self.record(.wifi), in: { other }))
     #expect(!condition.holds(for: Self.record(.wifi), in: { nil }))
@@ -86,28 +89,28 @@ import Testing
     var record = EventRecord.example(.wifi)
     for stage in NetworkStage.allCases {
       record.stages = nil
-      #expect(!Condition.stage(stage).holds(for: record, in: { nil }))
+      #expect(!NetworkCondition.stage(stage).holds(for: record, in: { nil }))
       for (evidence, holds) in [(.running, true), (.noCarrier, false), (.notExamined, false)]
         as [(StageFinding.Evidence, Bool)]
       {
         record.stages = NetworkStages { $0 == stage ? StageFinding(evidence) : StageFinding(.notExamined) }
-        #expect(Condition.stage(stage).holds(for: record, in: { nil }) == holds)
+        #expect(NetworkCondition.stage(stage).holds(for: record, in: { nil }) == holds)
       }
     }
   }
 
   @Test func `all conditions have to hold, and the internet answers if it was probed`() {
     var record = EventRecord.example(.wifi)
-    #expect([Condition]().hold(for: record, in: nil))
-    #expect([Condition.path(.unmetered), .path(.notVPN)].hold(for: record, in: nil))
-    #expect(![Condition.path(.unmetered), .path(.wwan)].hold(for: record, in: nil))
+    #expect([NetworkCondition]().hold(for: record, in: nil))
+    #expect([NetworkCondition.unmetered, .notVPN].hold(for: record, in: nil))
+    #expect(![NetworkCondition.unmetered, .wwan].hold(for: record, in: nil))
     for internet in [InternetAccess.portal, .absent, .unknown] {
       record.internet = internet
-      #expect(![Condition.path(.unmetered)].hold(for: record, in: nil))
-      #expect(![Condition]().hold(for: record, in: nil))
+      #expect(![NetworkCondition.unmetered].hold(for: record, in: nil))
+      #expect(![NetworkCondition]().hold(for: record, in: nil))
     }
     record.internet = .full
-    #expect([Condition.path(.unmetered)].hold(for: record, in: nil))
-    #expect(![Condition]().hold(for: .example(.notReachable), in: nil))
+    #expect([NetworkCondition.unmetered].hold(for: record, in: nil))
+    #expect(![NetworkCondition]().hold(for: .example(.notReachable), in: nil))
   }
 }

@@ -22,7 +22,16 @@ import Testing
     (connection.frequency, connection.receiveRate, connection.transmitRate) = (2_412, 433_300, 1_000)
     connection.accessPointAddress = 0x0200_0000_0100
     let path = NetworkPath(verdict: wifi, reason: .roamed, interfaces: [], connection: connection)
-    return kernels.flatMap(\.published) + [path]
+    var known = path
+    known.findings.internet = .portal
+    known.findings.portal = PortalURL("http://login.example/")
+    known.findings.network = NetworkIdentity("852628548a033a7e")
+    known.findings.lost = .init(kernelName: InterfaceName("eth0"), medium: .wired, ssid: nil)
+    known.findings.stages = NetworkStages { _ in StageFinding(.notExamined) }
+    known.findings.quality = LinkQuality(
+      kernelName: InterfaceName("wlan0"), interfaceIndex: 3, connections: 4, tenthsOfMilliseconds: 123,
+      tenthsOfPercent: 5)
+    return kernels.flatMap(\.published) + [path, known]
   }
 
   @Test func `a path is the object of its line, and its reason`() throws {
@@ -30,6 +39,7 @@ import Testing
       var writer = JSONLineWriter()
       let record = EventRecord(
         sequence: 1, nanosecondsSince1970: 0, monotonicNanoseconds: 0, event: .reachability, path: path)
+      if path.findings != .init() { continue }
       writer.write(record)
       let line = try #require(JSONSerialization.jsonObject(with: Data(writer.line)) as? [String: Any])
       var expected = try #require(line["reachability"] as? [String: Any])
@@ -46,7 +56,24 @@ import Testing
       let decoded = try JSONDecoder().decode(NetworkPath.self, from: JSONEncoder().encode(path))
       #expect(decoded.saysTheSame(as: path) && decoded.reason == path.reason && decoded.wifi == path.wifi, "\(path)")
       #expect("\(decoded)" == "\(path)")
+      #expect(decoded.findings == path.findings)
       #expect(try JSONDecoder().decode(NetworkPath.self, from: JSONEncoder().encode(decoded)) == decoded)
+    }
+  }
+
+  @Test func `a record is its line`() throws {
+    for path in Self.paths() {
+      var record = EventRecord(
+        sequence: 7, nanosecondsSince1970: 1_000_000, monotonicNanoseconds: 5, event: .reachability, path: path)
+      record.activity.inFlight = 3
+      (record.internet, record.lost, record.stages) = (path.internet, path.lost, path.stages)
+      var writer = JSONLineWriter()
+      writer.write(record)
+      let line = try JSONSerialization.jsonObject(with: Data(writer.line)) as? NSDictionary
+      #expect(try JSONSerialization.jsonObject(with: JSONEncoder().encode(record)) as? NSDictionary == line)
+      let decoded = try JSONDecoder().decode(EventRecord.self, from: JSONEncoder().encode(record))
+      #expect(decoded.path.saysTheSame(as: record.path) && decoded.activity == record.activity)
+      #expect((decoded.internet, decoded.lost, decoded.stages) == (record.internet, record.lost, record.stages))
     }
   }
 

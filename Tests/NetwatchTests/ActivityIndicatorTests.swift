@@ -192,10 +192,10 @@ import Testing
     let subscription = bench.indicator.onVisibilityChange { told.append($0) }
     #expect(told == [false])
     var sequence = bench.indicator.visibility.makeAsyncIterator()
-    #expect(await sequence.next() == false)
+    #expect(await sequence.next(isolation: #isolation) == false)
     let request = bench.indicator.begin()
     try await bench.advance(by: .seconds(1), to: .active)
-    #expect(await sequence.next() == true)
+    #expect(await sequence.next(isolation: #isolation) == true)
     try await eventually(told.count) { $0 >= 2 }
     #expect(told == [false, true])
     request.end()

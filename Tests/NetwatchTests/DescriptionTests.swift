@@ -59,6 +59,11 @@ import Testing
         NetworkPath(status: wifi, reason: initial, medium: wired, interface: eth0, ipv4: 10.0.0.2 via 10.0.0.254 over eth0, \
         ipv6: nil, vpn: VPN tun0, wifi: nil, expense: nil, isConstrained: false, interfaces: [])
         """)
+    var found = path
+    found.findings.internet = .portal
+    found.findings.lost = .init(kernelName: InterfaceName("wlan0"), medium: .wifi, ssid: SSID("home".utf8))
+    #expect(String(reflecting: found).contains("internet: portal, lost: wifi wlan0 (“home”), interfaces: []"))
+    #expect("\(found)".hasSuffix("; behind a login page (captive portal)"))
     var kernel = ScriptedKernel.wgQuick()
     kernel.start()
     for value in kernel.published as [Any] + kernel.published.flatMap(\.interfaces) as [Any] {
@@ -66,6 +71,21 @@ import Testing
         #expect(!text.contains("unknown context") && !text.contains("InterfaceName("), "\(text)")
       }
     }
+  }
+
+  @Test func `conditions print as the command has them`() throws {
+    let network = try #require(NetworkIdentity("852628548a033a7e"))
+    let conditions: [NetworkCondition] = [
+      .reachable, .notReachable, .wifi, .wwan, .medium(.wired), .medium(.bluetooth), .unmetered, .vpn, .notVPN,
+      .internet,
+      .network(network), .stage(.dns),
+    ]
+    #expect(
+      conditions.map(\.description) == [
+        "reachable", "not-reachable", "wifi", "wwan", "wired", "medium=bluetooth", "unmetered", "vpn", "not-vpn",
+        "internet",
+        "network=852628548a033a7e", "stage=dns",
+      ])
   }
 
   @Test func `the parts of a path print themselves`() throws {

@@ -23,6 +23,26 @@ import Testing
     #expect(!monitor.holds(.reachable) && !monitor.holds(.notReachable))
   }
 
+  @Test func `what nobody has found out does not hold`() throws {
+    let fake = FakeMonitor()
+    let monitor = fake.monitor
+    let network = try #require(NetworkIdentity("852628548a033a7e"))
+    var path = Self.path(.wifi)
+    fake.feed.broadcast.publish(path)
+    #expect(!monitor.holds(.internet) && !monitor.holds(.network(network)) && !monitor.holds(.stage(.gateway)))
+    path.findings.internet = .full
+    path.findings.network = network
+    path.findings.stages = NetworkStages {
+      $0 == .gateway ? StageFinding(.neighbourReachable) : StageFinding(.notExamined)
+    }
+    fake.feed.broadcast.publish(path)
+    #expect(monitor.holds(.internet, .network(network), .stage(.gateway)))
+    #expect(!monitor.holds(.stage(.dns)))
+    path.findings.internet = .portal
+    fake.feed.broadcast.publish(path)
+    #expect(!monitor.holds(.internet))
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func `a wait ends with the first path for which all conditions hold`() async {
     let fake = FakeMonitor()

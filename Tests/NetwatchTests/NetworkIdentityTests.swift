@@ -10,7 +10,7 @@ import Testing
     -> String
   {
     let facts = NetworkIdentity.Facts(gateway: gateway, address: .ip(address), prefixLength: length)
-    return NetworkIdentity(of: facts, key: key ?? self.key).text
+    return NetworkIdentity(of: facts, key: key ?? self.key).description
   }
 
   @Test func `an ID is what another implementation of HMAC-SHA-256 gives, and stays so`() {
@@ -31,9 +31,9 @@ import Testing
 
   @Test func `a text is read as it was written, and nothing else is an ID`() {
     for text in ["852628548a033a7e", "0000000000000000", "000000000000000f", "ffffffffffffffff"] {
-      #expect(NetworkIdentity(text)?.text == text)
+      #expect(NetworkIdentity(text)?.description == text)
     }
-    #expect(NetworkIdentity("852628548A033A7E")?.text == "852628548a033a7e")
+    #expect(NetworkIdentity("852628548A033A7E")?.description == "852628548a033a7e")
     for text in [
       "", "852628548a033a7", "852628548a033a7ee", "+52628548a033a7e", "-52628548a033a7e", "852628548a033a7g",
       " 52628548a033a7e",

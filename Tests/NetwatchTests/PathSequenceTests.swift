@@ -60,7 +60,7 @@ import Testing
 
   @Test func `an iterator keeps its monitor`() async throws {
     let fake = FakeMonitor()
-    var iterator: LatestValues<NetworkPath, NetworkMonitorError>.Iterator? = fake.monitor.paths.makeAsyncIterator()
+    var iterator = Optional(fake.monitor.paths.makeAsyncIterator())
     #expect(try await iterator?.next()?.number == 0)
     #expect(fake.stops.withLock { $0 } == 0)
     iterator = nil

@@ -4,7 +4,7 @@
 for tool in docc swift-symbolgraph-extract; do
   command -v "$tool" >/dev/null || die "there is no $tool here; it comes with the toolchains of swift.org."
 done
-libraries=(Netwatch NetwatchNetlink NetwatchStream NetwatchLines NetwatchHTTP NetwatchHTTPFoundation)
+libraries=(Netwatch NetwatchNetlink NetwatchObservation NetwatchStream NetwatchLines NetwatchLog NetwatchHTTP NetwatchHTTPFoundation)
 scratch=$top/.build-docs
 rm -rf "$scratch"
 mkdir "$scratch"

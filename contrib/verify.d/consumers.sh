@@ -1,4 +1,5 @@
-# Uses each library product in a package of its own, on a fresh Debian with a Swift toolchain and what README names.
+# Uses each library product in a package of its own, on a fresh Debian with a Swift toolchain and what README names; one of them also
+# without the trait Hostnames.
 # As root, twenty minutes; 300 MB from Debian. ARGUMENTS: names of products.
 #
 # The package depends on this commit by its URL and uses a single product. It is built, and runs a few lines that use
@@ -6,11 +7,14 @@
 be_root "make a Debian to build on"
 need_swift
 need_packages binutils git python3
-products=(Netwatch NetwatchNetlink NetwatchStream NetwatchLines NetwatchHTTP NetwatchHTTPFoundation)
+products=(Netwatch NetwatchNetlink NetwatchObservation NetwatchStream NetwatchLines NetwatchLog NetwatchHTTP
+  NetwatchHTTPFoundation NetwatchAsyncHTTPClient)
 declared=$(swift package --package-path "$top" dump-package | python3 -c '
 import json, sys
 print(*[product["name"] for product in json.load(sys.stdin)["products"] if "library" in product["type"]])')
 [ "$declared" = "${products[*]}" ] || die "Package.swift has the libraries $declared; give each of them lines of code in $0."
+# A product after which "without Hostnames" stands is built without traits. That comes first, so nothing that was built stands in.
+products=("NetwatchNetlink without Hostnames" "${products[@]}")
 [ $# = 0 ] || products=("$@")
 root=$work/root
 
@@ -34,6 +38,25 @@ let monitor = try NetworkMonitor.start()
 print(monitor.currentPath.status.rawValue) // not-reachable
 END
     ;;
+  NetwatchObservation) cat <<'END'
+import Netwatch
+import NetwatchObservation
+
+print(NetworkModel.self) // NetworkModel
+END
+    ;;
+  "NetwatchNetlink without Hostnames") cat <<'END'
+import Netwatch
+import NetwatchNetlink
+
+print(try NetworkMonitor.start().currentPath.status.rawValue)
+do {
+  _ = try NetworkMonitor.start(target: NetworkTarget("host.example"))
+} catch {
+  print(error) // enable the trait Hostnames
+}
+END
+    ;;
   NetwatchStream) cat <<'END'
 import Netwatch
 import NetwatchStream
@@ -48,6 +71,22 @@ import NetwatchLines
 
 let monitor = try PolledMonitor(["no-service"])
 print(monitor.record.path.status.rawValue) // not-reachable
+END
+    ;;
+  NetwatchLog) cat <<'END'
+import NetwatchLog
+
+do {
+  for try await outage in try NetworkLog(path: "/nowhere/log").outages() { print(outage) }
+} catch {
+  print(error) // there is no log at '/nowhere/log'
+}
+END
+    ;;
+  NetwatchAsyncHTTPClient) cat <<'END'
+import NetwatchAsyncHTTPClient
+
+print("nothing without its trait") // nothing without its trait
 END
     ;;
   NetwatchHTTP) cat <<'END'
@@ -110,6 +149,8 @@ say "The commit $(git -C "$top" log -1 --format='%h') as version $version"
 
 for product in "${products[@]}"; do
   began=$SECONDS
+  traits= library=${product%% *}
+  [ "$library" = "$product" ] || traits=', traits: []'
   uses "$product" >"$root/consumer/Sources/consumer/main.swift"
   wanted=$(sed -n 's|.* // ||p' "$root/consumer/Sources/consumer/main.swift")
   cat >"$root/consumer/Package.swift" <<END
@@ -118,9 +159,9 @@ import PackageDescription
 
 let package = Package(
   name: "consumer",
-  dependencies: [.package(url: "file:///source/netwatch.git", exact: "$version")],
+  dependencies: [.package(url: "file:///source/netwatch.git", exact: "$version"$traits)],
   targets: [
-    .executableTarget(name: "consumer", dependencies: [.product(name: "$product", package: "netwatch")])
+    .executableTarget(name: "consumer", dependencies: [.product(name: "$library", package: "netwatch")])
   ])
 END
   # The smallest product comes first, so no module that a later one brings can stand in for one that this one forgets.
@@ -138,7 +179,7 @@ END
   # the toolchain.
   needs=$(objdump -p "$program" | awk '$1 == "NEEDED" { print $2 }' |
     { grep -vE '^(libswift|lib_?Foundation|libdispatch|libBlocksRuntime|libc\.|libm\.|libgcc_s|libstdc|ld-linux)' || true; } | sort | paste -sd ' ')
-  promised=$(awk -F ' *[|] *' -v name="\`$product\`" '$2 == name { gsub("`", "", $4); print $4 }' "$top/contrib/PRODUCTS.md")
+  promised=$(awk -F ' *[|] *' -v name="\`${product/ without Hostnames/\` without \`Hostnames}\`" '$2 == name { gsub("`", "", $4); print $4 }' "$top/contrib/PRODUCTS.md")
   [ "${needs:-none}" = "$promised" ] ||
     { say "  FAILED  $product is linked to '${needs:-none}', and contrib/PRODUCTS.md says '$promised'"; failed=1; continue; }
   say "  ok      $product ($((SECONDS - began)) s)"

@@ -1,7 +1,7 @@
 # Tries the examples with a broker, an exporter and a journal of their own.
 # Five minutes. ARGUMENTS: names of examples.
 examples=$top/contrib/examples
-names=(jq prometheus mqtt mqtt-bridge journald systemd app observability eww quickshell vector fluent-bit)
+names=(jq prometheus mqtt mqtt-bridge journald systemd app eww quickshell vector fluent-bit)
 
 # The exit status of an example that cannot be tried on this machine.
 skipped=77
@@ -278,9 +278,6 @@ try_app() {
   expect said '^idle$'
 }
 
-# The server is a script within the tests, so the tests need no network.
-try_observability() { swift test --package-path "$examples/observability" --skip-build; }
-
 try_eww() { say "its configuration is for eyes on a screen"; return "$skipped"; }
 try_quickshell() { try_eww; }
 try_vector() { vector validate --no-environment "$examples/vector/vector.yaml"; }
@@ -363,11 +360,6 @@ for name in "${wanted[@]}"; do
     say "Building the app"
     swift build --package-path "$examples/app" --scratch-path "$examples/app/.build" >&2
     export APP=$examples/app/.build/debug/NetwatchApp
-  fi
-  if [ "$name" = observability ]; then
-    swift package --package-path "$examples/observability" resolve >&2 ||
-      { say "skipped: $name, for its packages cannot be fetched"; continue; }
-    swift build --package-path "$examples/observability" --build-tests >&2
   fi
   mkdir "$folder/$name"
   status=0

@@ -6,9 +6,33 @@ import Synchronization
 /// after the last request has ended; see ``ActivityState``. All methods can be called from any thread, but `onVisibilityChange`
 /// without `enqueue` only on an actor. To begin and to end a request takes one lock and allocates nothing.
 public final class ActivityIndicator: RequestObserver, Sendable {
+  /// What an indicator shows and counts at a moment.
+  public struct Activity: Hashable, Sendable, CustomStringConvertible {
+    /// The state of the indicator; `state.isVisible` tells whether it is shown.
+    public var state: ActivityState
+    /// The number of running requests that count as activity.
+    public var count: Int
+    /// The number of running requests with each label.
+    public var labels: [String: Int]
+
+    package init(state: ActivityState, count: Int, labels: [String: Int]) {
+      (self.state, self.count, self.labels) = (state, count, labels)
+    }
+
+    /// The state and the requests, such as `active, 3 in flight (download 2, upload 1)`.
+    public var description: String {
+      let names = labels.sorted { $0.key < $1.key }.map { "\($0.key.sanitizedForTerminal) \($0.value)" }
+      return "\(state), \(count) in flight" + (names.isEmpty ? "" : " (\(names.joined(separator: ", ")))")
+    }
+  }
+
   private struct Inside: Sendable {
     var requests = RequestSet()
     var machine: ActivityMachine
+    var activity: Activity {
+      let labels = requests.labels.reduce(into: [:]) { $0[$1, default: 0] += 1 }
+      return Activity(state: machine.state, count: requests.count, labels: labels)
+    }
     /// The time at which the earliest waiting task looks at the machine. Tasks are not cancelled, because begins and ends
     /// move the deadline too often.
     var wakesAt: Duration?
@@ -53,6 +77,8 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public var isVisible: Bool { state.isVisible }
   /// The current state.
   public var state: ActivityState { core.inside.withLock { $0.machine.state } }
+  /// The state, and the running requests by their labels, all of the same moment.
+  public var activity: Activity { core.inside.withLock { $0.activity } }
   /// The number of running requests that count as activity.
   public var count: Int { core.inside.withLock { $0.requests.count } }
   /// The labels of the running requests that were begun with one.
@@ -166,7 +192,17 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   }
 
   /// The current visibility and each new one, until the reader's task is cancelled.
-  public var visibility: LatestValues<Bool, Never> { LatestValues(broadcast: core.broadcast, owner: self) }
+  public var visibility: some AsyncSequence<Bool, Never> & Sendable {
+    LatestValues(broadcast: core.broadcast, owner: self)
+  }
+
+  /// The current state and requests, and each change of them, until the reader's task is cancelled. A slow reader gets only the newest.
+  ///
+  /// While somebody holds the sequence, to begin and to end a request costs a few allocations more.
+  public var activities: some AsyncSequence<Activity, Never> & Sendable {
+    let feed = ActivityFeed(self)
+    return LatestValues(broadcast: feed.broadcast, owner: feed)
+  }
 
   /// Calls `body` when there is a change of the requests that ``takeRequests()`` has not returned, and whenever their number
   /// becomes zero or more than zero. Nil ends that.
@@ -179,6 +215,14 @@ public final class ActivityIndicator: RequestObserver, Sendable {
     core.inside.withLock { inside in
       inside.isAnnounced = false
       return (inside.requests.count, inside.requests.labels)
+    }
+  }
+
+  /// As ``takeRequests()``, with the state.
+  fileprivate func takeActivity() -> Activity {
+    core.inside.withLock { inside in
+      inside.isAnnounced = false
+      return inside.activity
     }
   }
 
@@ -249,6 +293,32 @@ public final class ActivityIndicator: RequestObserver, Sendable {
         return run(.timerFired, &inside)
       }
     }
+  }
+}
+
+/// Publishes the state and the requests of an indicator as long as somebody holds this.
+private final class ActivityFeed: Sendable {
+  let broadcast: Broadcast<ActivityIndicator.Activity, Never>
+  private let indicator: ActivityIndicator
+  /// Held from reading a value until it has its place in the order.
+  private let order = Lock(())
+  private let visibility = Lock<Subscription?>(nil)
+
+  init(_ indicator: ActivityIndicator) {
+    self.indicator = indicator
+    broadcast = Broadcast(indicator.takeActivity())
+    indicator.onRequestChange(of: self) { [weak self] in self?.publish() }
+    // At the end of a delay the state changes, and no request does.
+    let subscription = indicator.onVisibilityChangeImmediately(initial: false) { [weak self] _ in self?.publish() }
+    visibility.withLock { $0 = subscription }
+    publish()
+  }
+
+  deinit { indicator.onRequestChange(of: self, nil) }
+
+  private func publish() {
+    let offer = order.withLock { _ in broadcast.stage(indicator.takeActivity()) }
+    offer.deliver()
   }
 }
 

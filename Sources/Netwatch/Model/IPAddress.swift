@@ -64,9 +64,12 @@ public enum IPAddress: Hashable, Sendable {
 }
 
 /// An address family: IPv4 or IPv6. Routes are looked up in each family separately.
-public enum AddressFamily: Hashable, Sendable, CaseIterable {
+public enum AddressFamily: Hashable, Sendable, CaseIterable, CustomStringConvertible {
   /// IPv4 or IPv6.
   case ipv4, ipv6
+
+  /// The name of the family: `IPv4` or `IPv6`.
+  public var description: String { self == .ipv4 ? "IPv4" : "IPv6" }
 }
 
 /// A set of address families: none, one or both.

@@ -230,21 +230,3 @@ extension InterfaceAddress: CustomStringConvertible {
   /// The address and its prefix, such as `10.0.0.2/24`.
   public var description: String { "\(address)/\(prefixLength)" }
 }
-
-extension Interface: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The link as a person would say it, such as `wired eth0, 10.0.0.2/24` or `wired eth1, no carrier`.
-  public var description: String {
-    let state = !isAdministrativelyUp ? ["switched off"] : !hasCarrier ? ["no carrier"] : []
-    return (["\(medium) \(name.sanitizedForTerminal)"] + state + addresses.map(\.description)).joined(separator: ", ")
-  }
-
-  /// The public properties of the link.
-  public var debugDescription: String {
-    """
-    Interface(index: \(index), name: \(name.sanitizedForTerminal), kind: \(kind ?? "nil"), medium: \(medium), \
-    isAdministrativelyUp: \(isAdministrativelyUp), hasCarrier: \(hasCarrier), operationalState: \(operationalState), \
-    addresses: [\(addresses.map(\.description).joined(separator: ", "))], expense: \(expense?.rawValue ?? "nil"), \
-    isConstrained: \(isConstrained))
-    """
-  }
-}

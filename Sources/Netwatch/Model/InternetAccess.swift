@@ -11,9 +11,24 @@ public enum InternetAccess: String, Hashable, Sendable, CaseIterable {
 
   /// Whether the result is `full`. Not `==`, which would compare the raw values as text.
   package var isFull: Bool { if case .full = self { true } else { false } }
+}
 
-  /// Creates the state before a probe. Without a way out there is no internet, and no probe is needed.
-  package init(beforeProbing status: ReachabilityStatus) {
-    if case .notReachable = status { self = .absent } else { self = .unknown }
+extension InternetAccess {
+  /// The result of a probe in words for people.
+  package var words: StaticString {
+    switch self {
+    case .full: "internet: full"
+    case .portal: "behind a login page (captive portal)"
+    case .absent: "no internet"
+    case .unknown: "internet: unknown"
+    }
+  }
+
+  /// Whether there is a fault that people have to know, although there is a route.
+  package var isFault: Bool {
+    switch self {
+    case .portal, .absent: true
+    case .full, .unknown: false
+    }
   }
 }

@@ -36,6 +36,42 @@ public struct MonitorConfiguration: Sendable {
   /// bridge counts, whatever links are beneath it. Default: nil, which includes all.
   public var includesInterface: (@Sendable (_ name: String) -> Bool)?
 
+  /// The kind of link that has to carry the traffic, beneath any tunnel. Default: nil, any kind.
+  ///
+  /// The target is reachable only over such links, also if the kernel's best route takes another one: the ways that sockets take that are
+  /// bound to these links. A tunnel counts if it is known that such a link carries it.
+  public var requiredMedium: Medium?
+  /// The kinds of links that must not carry the traffic, beneath any tunnel. Default: none.
+  ///
+  /// The target is reachable only over other links. A tunnel counts if it is known that a link of another kind carries it.
+  public var prohibitedMedia: Set<Medium> = []
+
+  /// Asks a server whether the internet answers, over each new path and from time to time: ``NetworkPath/internet`` and
+  /// ``NetworkPath/portal``. Default: nil, no request is ever sent.
+  ///
+  /// `import NetwatchHTTP` has one, `HTTPInternetProbe`.
+  public var probe: (any InternetProbe)?
+  /// The time from the answer to a probe to the next one; zero for none. While the internet does not answer, at most 10 seconds. Default:
+  /// 300 seconds.
+  public var probeInterval: Duration = .seconds(300)
+  /// Whether the stages of the way to the internet are watched: ``NetworkPath/stages``. Default: false.
+  ///
+  /// Nothing is sent; but each probe also asks the configured name servers for its server's address.
+  public var watchesStages = false
+  /// Whether an empty datagram is sent to a gateway that nothing proves to be alive, every 5 seconds, so that
+  /// ``MonitorConfiguration/watchesStages`` finds out about it. Default: false.
+  public var nudgesGateway = false
+  /// Whether the quality of the link is measured, by this machine's TCP connections: ``NetworkPath/linkQuality``. Nothing is sent.
+  /// Default: false.
+  public var measuresQuality = false
+  /// Whether ``NetworkPath/network`` is found out. Default: false.
+  ///
+  /// The key of the IDs is made from /etc/machine-id, or kept in the user's folder for state. If there is neither, `start` throws.
+  public var identifiesNetwork = false
+  /// Gets a sentence for people about what cannot be found out, such as a kernel that does not list TCP connections. It is called on the
+  /// monitor's thread or before `start` returns, and must not wait. Default: nil, nobody is told.
+  public var report: (@Sendable (_ sentence: String) -> Void)?
+
   /// Whether the files of rules of the machine and of its user count: `/etc/netwatch/rules` and `~/.config/netwatch/rules`, which
   /// netwatch-rules(5) describes. Default: ignored.
   ///

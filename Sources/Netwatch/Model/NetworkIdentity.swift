@@ -2,7 +2,7 @@
 ///
 /// The ID is made from the hardware address of the gateway and the network that the gateway is in, under a key of this
 /// machine. Two machines therefore have two IDs for one network, and an ID in a log does not reveal where somebody was.
-package struct NetworkIdentity: Hashable, Sendable {
+public struct NetworkIdentity: Hashable, Sendable, CustomStringConvertible {
   /// The facts that the kernel has about a network.
   package struct Facts: Hashable, Sendable {
     /// The hardware address of the gateway, six bytes.
@@ -49,8 +49,8 @@ package struct NetworkIdentity: Hashable, Sendable {
     bits = SHA256.authenticationCode(of: facts.message, key: key).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// Reads an ID that ``text`` has written. Nil if the text is something else.
-  package init?(_ text: String) {
+  /// Reads an ID that ``description`` has written. Nil if the text is something else.
+  public init?(_ text: String) {
     guard text.utf8.count == Self.digits, text.utf8.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") }),
       let bits = UInt64(text, radix: 16)
     else { return nil }
@@ -58,7 +58,7 @@ package struct NetworkIdentity: Hashable, Sendable {
   }
 
   /// The ID as 16 hexadecimal digits in lower case.
-  package var text: String {
+  public var description: String {
     let text = String(bits, radix: 16)
     return String(repeating: "0", count: Self.digits - text.utf8.count) + text
   }

@@ -272,3 +272,15 @@ extension WirelessLink.Mode {
     }
   }
 }
+
+extension WiFiConnection: CustomStringConvertible {
+  /// The known values, such as `-52 dBm, 5 GHz, 433 Mbit/s received, 520 Mbit/s sent`. The address of the access point is left out,
+  /// because it reveals where this machine is.
+  public var description: String {
+    let parts = [
+      signal.map { "\($0)" }, band?.rawValue, receiveRate.map { "\($0 / 1_000) Mbit/s received" },
+      transmitRate.map { "\($0 / 1_000) Mbit/s sent" },
+    ].compactMap { $0 }
+    return parts.isEmpty ? "nothing known" : parts.joined(separator: ", ")
+  }
+}

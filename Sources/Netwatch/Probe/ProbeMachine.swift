@@ -137,3 +137,10 @@ package struct ProbeMachine: Hashable, Sendable {
     return (.resting(until: end), access, effects + [.arm(end), .answer(access, isNews: access != internet)])
   }
 }
+
+extension InternetAccess {
+  /// Creates the state before a probe. Without a way out there is no internet, and no probe is needed.
+  package init(beforeProbing status: ReachabilityStatus) {
+    if case .notReachable = status { self = .absent } else { self = .unknown }
+  }
+}

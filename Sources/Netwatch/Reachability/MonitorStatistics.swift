@@ -17,3 +17,13 @@ public struct MonitorStatistics: Hashable, Sendable {
 
   package init() {}
 }
+
+extension MonitorStatistics: CustomStringConvertible {
+  /// All counters, such as `12 facts, 3 transitions, 0 overruns, 1 listings, 0 interrupted, 0 resumes`.
+  public var description: String {
+    """
+    \(facts) facts, \(transitions) transitions, \(overruns) overruns, \(listings) listings, \
+    \(interruptedListings) interrupted, \(resumes) resumes
+    """
+  }
+}

@@ -1,7 +1,7 @@
 /// A condition on the network, for ``NetworkMonitor/holds(_:)`` and ``NetworkMonitor/waitUntil(_:within:clock:)``. The command has
 /// the same ones for `--for`.
 ///
-/// While nothing is reachable, only ``notReachable`` can hold; while the status is not known, none does. Later versions can add values,
+/// While nothing is reachable, only ``notReachable`` and ``stage(_:)`` can hold; what is not known does not hold. Later versions can add values,
 /// so give a `switch` a `default`.
 public enum NetworkCondition: Hashable, Sendable {
   /// The target is reachable.
@@ -22,6 +22,13 @@ public enum NetworkCondition: Hashable, Sendable {
   case medium(Medium)
   /// The WiFi network with this name carries the traffic. Names are compared byte by byte.
   case ssid(SSID)
+  /// A server on the internet has answered as it should. Needs ``MonitorConfiguration/probe``.
+  case internet
+  /// The network with this ID carries the traffic. Needs ``MonitorConfiguration/identifiesNetwork``.
+  case network(NetworkIdentity)
+  /// This stage of the way to the internet works. Needs ``MonitorConfiguration/watchesStages``; the stages `dns` and `internet` also
+  /// need a probe.
+  case stage(NetworkStage)
 
   /// Returns whether the condition holds for a path.
   public func holds(for path: NetworkPath) -> Bool {
@@ -35,6 +42,9 @@ public enum NetworkCondition: Hashable, Sendable {
     case .notVPN: path.isReachable && path.vpn == nil
     case .medium(let medium): path.isReachable && path.medium == medium && path.isCarrierKnown
     case .ssid(let ssid): path.verdict.ssid == ssid
+    case .internet: path.isReachable && path.internet?.isFull ?? false
+    case .network(let network): path.isReachable && path.network == network
+    case .stage(let stage): path.stages?[stage].isOK ?? false
     }
   }
 }
@@ -93,5 +103,26 @@ extension NetworkMonitor {
       for try await path in paths where holds(conditions, for: path) { return true }
     } catch {}
     return false
+  }
+}
+
+extension NetworkCondition: CustomStringConvertible {
+  /// The condition as the command's `--for` has it, such as `unmetered` or `ssid=Home`.
+  public var description: String {
+    switch self {
+    case .reachable: "reachable"
+    case .notReachable: "not-reachable"
+    case .wifi: "wifi"
+    case .wwan: "wwan"
+    case .unmetered: "unmetered"
+    case .vpn: "vpn"
+    case .notVPN: "not-vpn"
+    case .medium(.wired): "wired"
+    case .medium(let medium): "medium=\(medium.rawValue)"
+    case .ssid(let ssid): "ssid=\(ssid.text)"
+    case .internet: "internet"
+    case .network(let network): "network=\(network)"
+    case .stage(let stage): "stage=\(stage.rawValue)"
+    }
   }
 }

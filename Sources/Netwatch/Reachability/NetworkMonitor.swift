@@ -107,7 +107,7 @@ public final class NetworkMonitor: Sendable {
   /// The current path and each new one. A slow reader gets only the newest.
   ///
   /// Each iterator reads independently of the others. The sequence throws once if netlink is lost.
-  public var paths: LatestValues<NetworkPath, NetworkMonitorError> {
+  public var paths: some AsyncSequence<NetworkPath, NetworkMonitorError> & Sendable {
     LatestValues(broadcast: feed.broadcast, owner: self)
   }
 }

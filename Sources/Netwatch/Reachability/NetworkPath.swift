@@ -3,7 +3,8 @@
 /// A path is a value, complete in itself. Two paths are equal if everything in them is equal, including the reason and the list
 /// of links. A monitor publishes a path when one of these has changed: ``NetworkPath/status``, ``medium``, ``interfaceName``,
 /// ``isExpensive``, ``vpn``, ``ipv4``, ``ipv6`` or the SSID of ``wifi``. If ``MonitorConfiguration`` requests it, a monitor
-/// also publishes a path when ``interfaces``, the signal or the access point has changed.
+/// also publishes a path when ``interfaces``, the signal, the access point, ``internet``, ``stages``, ``linkQuality`` or ``network`` has
+/// changed.
 public struct NetworkPath: Hashable, Sendable {
   /// The way by which one address family leaves this machine.
   public struct FamilyPath: Hashable, Sendable {
@@ -72,15 +73,55 @@ public struct NetworkPath: Hashable, Sendable {
     }
   }
 
+  /// The interface that carried the traffic, and does not carry it any more.
+  public struct LostInterface: Hashable, Sendable {
+    package let kernelName: InterfaceName
+    /// The kind of the interface.
+    public let medium: Medium
+    /// The WiFi network that the interface had joined; nil if there was none.
+    public let ssid: SSID?
+
+    package init(kernelName: InterfaceName, medium: Medium, ssid: SSID?) {
+      (self.kernelName, self.medium, self.ssid) = (kernelName, medium, ssid)
+    }
+
+    /// Creates the interface that carries the traffic of a path; nil if none does.
+    package init?(_ path: NetworkPath) {
+      guard path.isReachable, let name = path.kernelName, let medium = path.medium else { return nil }
+      self.init(kernelName: name, medium: medium, ssid: path.verdict.ssid)
+    }
+
+    /// The name of the interface.
+    public var name: String { kernelName.text }
+  }
+
+  /// What was found out besides the verdict, because a monitor or a program was asked to.
+  package struct Findings: Hashable, Sendable {
+    package var internet: InternetAccess?
+    package var portal: PortalURL?
+    package var stages: NetworkStages?
+    package var quality: LinkQuality?
+    package var network: NetworkIdentity?
+    package var lost: LostInterface?
+
+    package init() {}
+  }
+
+  /// Findings on the heap, because most paths have none, and paths are copied often.
+  private indirect enum Box: Hashable, Sendable { case findings(Findings) }
+
   /// The part of the path that is published when it changes.
   package let verdict: Verdict
-  /// The reason why this path was published.
+  /// The reason why this path was published. A path in which only ``stages``, ``linkQuality`` or ``network`` differs from the one before
+  /// keeps that one's reason.
   public let reason: ReachabilityReason
   /// The links of ``interfaces``, in the form in which they are kept.
   package let links: InterfaceTable
   /// The connection to the access point when this path was published.
   package let connection: WiFiConnection
   private let allowsLinkLocalIPv4: Bool
+  /// Nil if there are no findings.
+  private var box: Box?
 
   package init(
     verdict: Verdict, reason: ReachabilityReason, interfaces: InterfaceTable,
@@ -93,12 +134,26 @@ public struct NetworkPath: Hashable, Sendable {
     self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
+  /// What was found out besides the verdict; empty unless somebody has asked for it.
+  package var findings: Findings {
+    get { if case .findings(let findings)? = box { findings } else { Findings() } }
+    set { box = newValue == Findings() ? nil : .findings(newValue) }
+  }
+
   package func with(reason: ReachabilityReason) -> NetworkPath { with(connection, reason: reason) }
 
   package func with(_ connection: WiFiConnection, reason: ReachabilityReason) -> NetworkPath {
-    NetworkPath(
+    var path = NetworkPath(
       verdict: verdict, reason: reason, interfaces: links, connection: connection,
       allowsLinkLocalIPv4: allowsLinkLocalIPv4)
+    path.box = box
+    return path
+  }
+
+  package func with(_ findings: Findings, reason: ReachabilityReason) -> NetworkPath {
+    var path = with(reason: reason)
+    path.findings = findings
+    return path
   }
 
   /// The status: reachable over a cellular modem, over anything else, not reachable, or unknown.
@@ -154,6 +209,22 @@ public struct NetworkPath: Hashable, Sendable {
   /// Whether the target is reachable over IPv6.
   public var supportsIPv6: Bool { verdict.ipv6 != nil }
 
+  /// The interface that carried the traffic before: in the path of the change from it to another one, and in each path while nothing
+  /// is reachable. Otherwise nil, or if no interface was seen to carry traffic.
+  public var lost: LostInterface? { findings.lost }
+  /// Whether the internet answers over this path, by the last probe. Nil unless ``MonitorConfiguration/probe`` asks.
+  public var internet: InternetAccess? { findings.internet }
+  /// The address of the login page if a captive portal answers in place of the internet; nil if none does, or it gives no address.
+  public var portal: PortalURL? { findings.portal }
+  /// The stages of the way to the internet and which of them work. Nil unless ``MonitorConfiguration/watchesStages`` is set.
+  public var stages: NetworkStages? { findings.stages }
+  /// The quality of the link that carries the traffic, as of the last sample. Nil unless ``MonitorConfiguration/measuresQuality`` is
+  /// set and a link carries the traffic.
+  public var linkQuality: LinkQuality? { findings.quality }
+  /// The ID of the network that carries the traffic. Nil unless ``MonitorConfiguration/identifiesNetwork`` is set, and as long as the
+  /// kernel does not know the hardware address of the gateway.
+  public var network: NetworkIdentity? { findings.network }
+
   /// The next hops in use; the one of IPv4 comes first.
   public var gateways: [IPAddress] {
     [verdict.ipv4?.gateway, verdict.ipv6?.gateway].compactMap { $0 }
@@ -191,7 +262,8 @@ extension NetworkPath: CustomStringConvertible, CustomDebugStringConvertible {
     if let wifi { parts[0] += " (\(wifi.ssid.quoted))" }
     parts += [ipv4, ipv6].compactMap { $0?.address.description }
     let tunnel = vpn.map { "; via \($0)" } ?? ""
-    return parts.joined(separator: ", ") + tunnel + (isExpensive ? "; may cost money" : "")
+    let fault = internet.flatMap { $0.isFault ? "; \($0.words)" : nil } ?? ""
+    return parts.joined(separator: ", ") + tunnel + (isExpensive ? "; may cost money" : "") + fault
   }
 
   /// The public properties of the path, with the names of its links.
@@ -200,14 +272,33 @@ extension NetworkPath: CustomStringConvertible, CustomDebugStringConvertible {
     NetworkPath(status: \(status.rawValue), reason: \(reason.rawValue), medium: \(medium?.rawValue ?? "nil"), \
     interface: \(interfaceName.debugText), ipv4: \(ipv4.debugText), ipv6: \(ipv6.debugText), vpn: \(vpn.debugText), \
     wifi: \(wifi.debugText), expense: \(expense?.rawValue ?? "nil"), isConstrained: \(isConstrained), \
-    interfaces: [\(links.map(\.name.sanitizedForTerminal).joined(separator: ", "))])
+    \(debugFindings)interfaces: [\(links.map(\.name.sanitizedForTerminal).joined(separator: ", "))])
     """
+  }
+}
+
+extension NetworkPath {
+  /// The findings that there are, each with a comma after it.
+  private var debugFindings: String {
+    let all: [(String, Any?)] = [
+      ("internet", internet), ("portal", portal), ("stages", stages), ("linkQuality", linkQuality),
+      ("network", network),
+      ("lost", lost),
+    ]
+    return all.compactMap { name, value in value.map { "\(name): \($0), " } }.joined()
   }
 }
 
 extension Optional {
   /// The wrapped value as text without characters that could control the terminal, or `nil`.
   fileprivate var debugText: String { map { "\($0)".sanitizedForTerminal } ?? "nil" }
+}
+
+extension NetworkPath.LostInterface: CustomStringConvertible {
+  /// The kind, the name and the WiFi network, such as `wifi wlan0 (“Café”)`.
+  public var description: String {
+    "\(medium) \(name.sanitizedForTerminal)" + (ssid.map { " (\($0.quoted))" } ?? "")
+  }
 }
 
 extension NetworkPath.FamilyPath: CustomStringConvertible {

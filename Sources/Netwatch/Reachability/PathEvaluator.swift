@@ -5,6 +5,9 @@ package struct PathEvaluator: Sendable {
   /// The routes to the servers of tunnels as they were found last, by the index of each tunnel.
   var servers: [Int32: ServerRoutes] = [:]
   let includesInterface: (@Sendable (_ name: String) -> Bool)?
+  /// The only kind of link that counts; nil for any.
+  private let requiredMedium: Medium?
+  private let prohibitedMedia: Set<Medium>
   private(set) var allowsLinkLocalIPv4: Bool
   /// The rules of the machine.
   private var machineRules = NetworkRules()
@@ -19,6 +22,8 @@ package struct PathEvaluator: Sendable {
 
   init(configuration: MonitorConfiguration, namespaces: IsolatedNamespaces, user: UInt32, vrf: Int32) {
     includesInterface = configuration.includesInterface
+    requiredMedium = configuration.requiredMedium
+    prohibitedMedia = configuration.prohibitedMedia
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4 || configuration.rules.allowsLinkLocal
     port = configuration.target.port
     self.namespaces = namespaces
@@ -262,8 +267,14 @@ extension PathEvaluator {
     record(hop, outcome, &trace)
     switch outcome {
     case .open: return .open
-    case .reachable: return isTunnel(hop.interfaceIndex) ? descend(outcome, hop, answers, &trace) : outcome
-    case .failed: return evaluateOtherHops(than: hop, outcome, deciding, answers, &trace)
+    case .reachable:
+      let way = isTunnel(hop.interfaceIndex) ? descend(outcome, hop, answers, &trace) : outcome
+      if counts(way) { return way }
+      trace.record(.excluded(link: hop.interfaceIndex))
+      return evaluateOthers(to: [query] + (other.map { [$0] } ?? []), answers, &trace)
+    case .failed:
+      let other = evaluateOtherHops(than: hop, outcome, deciding, answers, &trace)
+      return counts(other) ? other : outcome
     }
   }
 
@@ -395,7 +406,8 @@ extension PathEvaluator {
       guard outcome.isReachable else { continue }
       trace.record(.answer(query, answer))
       record(hop, outcome, &trace)
-      found = descend(outcome, hop, answers, &trace)
+      let way = descend(outcome, hop, answers, &trace)
+      if counts(way) { found = way }
     }
     return isComplete ? found : .open
   }
@@ -407,13 +419,20 @@ extension PathEvaluator {
     let links = snapshot.interfaces.filter { includes($0) && mayHaveRoutes($0) }
     guard let (hops, query) = hops(over: links, to: queries, answers, &trace) else { return .open }
     if hops.isEmpty { trace.record(.noneInstead) }
+    var first: RouteOutcome?
     for hop in hops {
       let outcome = evaluate(hop, query.family)
       trace.record(.answer(query.over(hop.interfaceIndex), .hop(hop)))
       record(hop, outcome, &trace)
-      if outcome.isReachable { return descend(outcome, hop, answers, &trace) }
+      guard outcome.isReachable else {
+        first = first ?? outcome
+        continue
+      }
+      let way = descend(outcome, hop, answers, &trace)
+      if counts(way) { return way }
+      trace.record(.excluded(link: hop.interfaceIndex))
     }
-    return hops.first.map { evaluate($0, query.family) } ?? .failed(.noRoute)
+    return first ?? .failed(.noRoute)
   }
 
   /// Returns whether routes over the link can exist. Links without carrier count: after a cable was pulled the route is still
@@ -613,13 +632,31 @@ extension PathEvaluator {
     snapshot.hasAddress(on: index) { $0.address == address && isUsable($0, forRouteOf: .max) }
   }
 
+  /// Returns whether traffic may leave over a link. Over a tunnel, that also depends on what carries it.
   package func includes(_ interface: Interface) -> Bool {
     !interface.isIgnored && (includesInterface?(interface.name) ?? true)
+      && (allows(interface.medium) || isTunnel(interface.index))
   }
 
   private func includesLink(_ index: Int32) -> Bool {
-    guard includesInterface != nil || snapshot.hasIgnoredLinks else { return true }
+    guard includesInterface != nil || snapshot.hasIgnoredLinks || areMediaLimited else { return true }
     return snapshot.interface(index).map(includes) ?? true
+  }
+
+  private var areMediaLimited: Bool { requiredMedium != nil || !prohibitedMedia.isEmpty }
+
+  private func allows(_ medium: Medium) -> Bool {
+    medium == requiredMedium ?? medium && !prohibitedMedia.contains(medium)
+  }
+
+  /// Returns whether a way goes over a link of a kind that counts. If it is not known which link carries a tunnel, it does not count as
+  /// soon as some kind does not.
+  private func counts(_ outcome: RouteOutcome) -> Bool {
+    guard areMediaLimited, case .reachable(_, let carrier) = outcome else { return true }
+    switch carrier {
+    case .link(let index): return snapshot.interface(index).map { allows($0.medium) } ?? true
+    case .unknown: return false
+    }
   }
 
   /// Returns whether the kernel's answer contradicts what is known: it was given before a change that the kernel has already

@@ -50,7 +50,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   /// The same link has joined another access point of the same WiFi network. Published only if ``MonitorConfiguration/wifi``
   /// requests the signal, details or access points.
   case roamed
-  /// A probe of the internet has another result than before. Only event streams publish this; a monitor does not probe.
+  /// A probe of the internet has another result than before. Published only if ``MonitorConfiguration/probe`` requests it.
   case internetChanged = "internet_changed"
 
   /// The reason in words, such as `no carrier`.

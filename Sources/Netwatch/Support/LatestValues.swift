@@ -1,7 +1,7 @@
 /// The current value and each new one, such as the paths of a ``NetworkMonitor``. A slow reader gets only the newest value.
-public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSequence, Sendable {
+package struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSequence, Sendable {
   /// The type of the values.
-  public typealias Element = Value
+  package typealias Element = Value
 
   let broadcast: Broadcast<Value, Failure>
   /// The object that sends the values. Without this reference, a `for` loop over the values of an object that nobody else
@@ -9,7 +9,7 @@ public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSe
   let owner: any AnyObject & Sendable
 
   /// An iterator that reads the values independently of others. It keeps the sender of the values alive.
-  public struct Iterator: AsyncIteratorProtocol {
+  package struct Iterator: AsyncIteratorProtocol {
     private let owner: any AnyObject & Sendable
     private let reader: BroadcastReader<Value, Failure>
     private var isOver = false
@@ -23,14 +23,14 @@ public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSe
     ///
     /// - Returns: The value. Nil after the end, or if the task is cancelled.
     /// - Throws: The error that ended the values, once.
-    public mutating func next() async throws(Failure) -> Value? { try await next(isolation: #isolation) }
+    package mutating func next() async throws(Failure) -> Value? { try await next(isolation: #isolation) }
 
     /// Waits for the next value on the given actor and returns it.
     ///
     /// - Parameter isolation: The actor on which the call waits. Nil for none.
     /// - Returns: The value. Nil after the end, or if the task is cancelled.
     /// - Throws: The error that ended the values, once.
-    public mutating func next(isolation: isolated (any Actor)?) async throws(Failure) -> Value? {
+    package mutating func next(isolation: isolated (any Actor)?) async throws(Failure) -> Value? {
       if isOver { return nil }
       do throws(Failure) {
         let value = try await reader.next(isolation: isolation)
@@ -44,7 +44,7 @@ public struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncSe
   }
 
   /// Returns an iterator that begins with the current value.
-  public func makeAsyncIterator() -> Iterator { Iterator(self) }
+  package func makeAsyncIterator() -> Iterator { Iterator(self) }
 }
 
 /// Reads a ``Broadcast`` from async code, with one subscriber and one waiting task.

@@ -49,8 +49,8 @@ extension ParsedLine<ParsedOptions> {
     if values.probe.url == nil, let condition = conditions.needingProbe {
       throw UsageError("\(condition) needs an answer from a server; add --probe.")
     }
-    guard conditions.contains(.path(.notReachable)) else { return }
-    if conditions.contains(where: { $0 != .path(.notReachable) }) {
+    guard conditions.contains(.notReachable) else { return }
+    if conditions.contains(where: { $0 != .notReachable }) {
       throw UsageError("--for not-reachable cannot be combined with another condition; leave out one of them.")
     }
     if values.probe.url != nil {

@@ -152,11 +152,11 @@ extension ParsedOptions {
     Option.parsed(
       "--for", value: "condition", of: [.status, .wait],
       help: "With --check or wait, require this condition: \(conditionHelp)",
-      by: Condition.named
+      by: NetworkCondition.named
     ) { $0.conditions.append($1) }
     .help(in: .status, text: "With --check, require this condition: \(conditionHelp)")
     .help(in: .wait, text: "Wait for this condition: \(conditionHelp)")
-    .standard("reachable").repeating().suggesting(.words { Condition.suggestions })
+    .standard("reachable").repeating().suggesting(.words { NetworkCondition.suggestions })
     .manual(
       """
       Each condition except not-reachable and stage= needs the network to be reachable. unmetered: the interface that carries \
@@ -192,7 +192,7 @@ extension ParsedOptions {
   }
 
   private static let conditionHelp = """
-    \(Condition.names.joined(separator: ", ")). As in AFNetworking, wifi is everything that is not cellular, also a cable; for \
+    \(NetworkCondition.names.joined(separator: ", ")). As in AFNetworking, wifi is everything that is not cellular, also a cable; for \
     WiFi alone, use medium=wifi. MEDIUM is \(Medium.list). May be repeated: all must hold. A condition that netwatch cannot \
     judge does not hold.
     """

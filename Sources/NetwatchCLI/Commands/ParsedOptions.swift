@@ -16,7 +16,7 @@ struct ParsedOptions {
 
   // The state
   var checks = false
-  var conditions: [Condition] = []
+  var conditions: [NetworkCondition] = []
   var namesNetwork = false
   var namesPrograms = false
   var quality = false
@@ -77,7 +77,7 @@ struct ParsedOptions {
     }
     let files = RuleFiles(for: .user)
     rules = files
-    guard probe.url == nil, !conditions.contains(.path(.notReachable)) else { return }
+    guard probe.url == nil, !conditions.contains(.notReachable) else { return }
     probe.url = files.rules.probe
     probe.isByRule = true
   }

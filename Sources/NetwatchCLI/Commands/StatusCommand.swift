@@ -1,6 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
+import NetwatchNetlink
 import NetwatchStream
 
 /// `netwatch status`: prints one snapshot.
@@ -36,7 +37,7 @@ struct StatusCommand {
         StandardError.warn("the network has no ID, because the hardware address of its gateway is not known")
         return .exited(1)
       }
-      try StandardOutput().write("\(network.text)\n")
+      try StandardOutput().write("\(network)\n")
     }
     guard options.checks, !follower.isAsWanted else { return .exited(0) }
     if !options.isQuiet, let last = follower.last {

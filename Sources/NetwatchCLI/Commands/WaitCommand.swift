@@ -1,6 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
+import NetwatchNetlink
 import NetwatchStream
 
 /// `netwatch wait`: waits until the conditions hold.

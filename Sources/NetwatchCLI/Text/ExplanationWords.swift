@@ -115,7 +115,7 @@ struct ExplanationWords {
 
   /// Returns which packets of a tunnel a question is about.
   private func packets(_ query: RouteQuery) -> String {
-    let family = query.family.shownName
+    let family = query.family
     if query.mark != 0 { return ", for \(family) packets with the mark \(hex(query.mark))" }
     guard Destinations.internet.all.contains(query.destination) else {
       let isRemote = findings.snapshot.interfaces.contains { $0.remote == query.destination }
@@ -200,7 +200,7 @@ extension ExplanationWords {
     if let named, !isOwn(named) { flaws.append("\(named), which the route asks for, is on no link") }
     let text =
       flaws.isEmpty
-      ? "\(name(index)) has no \(family.shownName) address"
+      ? "\(name(index)) has no \(family) address"
       : "\(name(index)) has no address that works: \(flaws.joined(separator: "; "))"
     return .init(topic: .source, text: text, isFault: true, facts: [("address", .null)])
   }
@@ -327,7 +327,7 @@ extension ExplanationWords {
 
   /// Returns the title of a section.
   func title(of destination: IPAddress) -> String {
-    let family = destination.family.shownName
+    let family = destination.family
     if case .internet = findings.target { return "\(family) to the internet (\(destination))" }
     return "\(family) to \(destination)" + (findings.target.port.map { ", TCP port \($0)" } ?? "")
   }

@@ -10,7 +10,7 @@ final class Follower {
   private let loop: EventLoop
   private let output: StandardOutput
   private let hooks: HookRunner?
-  private let conditions: [Condition]
+  private let conditions: [NetworkCondition]
   private let namesPrograms: Bool
   private let namesNetwork: Bool
   private let networkKey: [UInt8]?
@@ -33,7 +33,8 @@ final class Follower {
   ///   - namesNetwork: Whether lines have the ID of the network. Default: false.
   init(
     _ options: StatusOptions, renderer: any LineRenderer, count: Int? = nil,
-    hooks: HookSettings? = nil, isLogged: Bool = false, namesPrograms: Bool = false, conditions: [Condition] = [],
+    hooks: HookSettings? = nil, isLogged: Bool = false, namesPrograms: Bool = false,
+    conditions: [NetworkCondition] = [],
     networkKey: [UInt8]? = nil, namesNetwork: Bool = false
   ) throws {
     self.conditions = conditions

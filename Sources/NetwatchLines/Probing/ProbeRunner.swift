@@ -1,6 +1,7 @@
 import Glibc
 import Netwatch
 import NetwatchEventLoop
+import NetwatchNetlink
 
 /// The settings of internet probes: `--probe` and the options that belong to it.
 package struct ProbeSettings {
@@ -64,12 +65,9 @@ package final class ProbeRunner {
   private let begins: () -> Void
   private let answered: (_ isNews: Bool) -> Void
   private let failed: (PlainError) -> Void
-  private var machine: ProbeMachine
+  private var schedule: ProbeSchedule?
   private var child: (number: Int, process: pid_t)?
-  private var timer: LoopTimer?
   private var messages: Set<String> = []
-  private var clockWatch: WallClockWatch?
-  private var clockRetry: Retry?
 
   /// Creates a runner that makes no probe yet.
   ///
@@ -92,43 +90,28 @@ package final class ProbeRunner {
     self.answered = answered
     self.failed = failed
     program = try HelperProgram.http.find(for: "--probe")
-    machine = ProbeMachine(settings.timing)
-    timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
-    // Timers do not run while the machine is suspended. Without this watch, a result may be old once.
-    clockRetry = Retry(on: loop) { [unowned self] in
-      clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
-      return clockWatch != nil
-    }
-    clockRetry?.begin()
+    schedule = ProbeSchedule(
+      settings.timing, on: loop, start: { [unowned self] in start($0, over: $1) },
+      kill: { [unowned self] number in if child?.number == number { end() } },
+      answered: { [unowned self] isNews in self.answered(isNews) })
   }
 
   deinit { stop() }
 
   /// The current result.
-  package var internet: InternetAccess { machine.internet }
+  package var internet: InternetAccess { schedule?.internet ?? .unknown }
   /// The address of the last login page; nil if there was none, or it did not give an address.
   package private(set) var portal: PortalURL?
   /// Whether a result is still to come.
-  package var awaitsAnswer: Bool { machine.awaitsAnswer }
+  package var awaitsAnswer: Bool { schedule?.awaitsAnswer ?? false }
 
   /// Starts a probe for a new path if necessary. Call this for each new path, after its line is written.
-  package func pathChanged(_ path: NetworkPath) { handle(.path(path.verdict)) }
+  package func pathChanged(_ path: NetworkPath) { schedule?.handle(.path(path.verdict)) }
 
   /// Ends the running probe and makes no more.
   package func stop() {
     end()
-    timer?.stop()
-  }
-
-  private func handle(_ event: ProbeMachine.Event) {
-    for effect in machine.handle(event, at: loop.now) {
-      switch effect {
-      case .start(let number, let interface): start(number, over: interface)
-      case .kill(let number): if child?.number == number { end() }
-      case .arm(let deadline): timer?.set(at: deadline)
-      case .answer(_, let isNews): answered(isNews)
-      }
-    }
+    schedule?.stop()
   }
 
   // MARK: The process
@@ -169,18 +152,18 @@ package final class ProbeRunner {
     case .exited(0):
       let word = text.prefix { $0.isLetter }
       portal = text.split(separator: "\n").dropFirst().first.flatMap { PortalURL(String($0)) }
-      handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
+      schedule?.handle(.ended(number, InternetAccess(rawValue: String(word)) ?? .unknown))
     case .exited:
       fail(number, "--probe: \(HelperProgram.http.failure(saying: text))")
     case .killed(let signal):
       tellOnce("--probe: \(HelperProgram.http.name) was ended by signal \(signal)")
-      handle(.ended(number, .unknown))
+      schedule?.handle(.ended(number, .unknown))
     }
   }
 
   private func fail(_ number: Int, _ message: String) {
     if settings.isRequired { failed(PlainError(message)) } else { tellOnce(message) }
-    handle(.ended(number, .unknown))
+    schedule?.handle(.ended(number, .unknown))
   }
 
   private func tellOnce(_ message: String) {

@@ -173,8 +173,7 @@ struct RecordSequence {
   /// The last record; nil if there was none.
   private(set) var last: EventRecord?
   private var count: UInt64 = 0
-  /// The interface that carried the traffic last; nil if none has yet.
-  private var carrier: EventRecord.LostInterface?
+  private var carrier = CarrierMemory()
 
   /// Whether there was no record.
   var isEmpty: Bool { count == 0 }
@@ -186,12 +185,9 @@ struct RecordSequence {
   mutating func append(_ record: EventRecord) -> EventRecord {
     count += 1
     var record = record
-    if let now = EventRecord.LostInterface(record.path) {
-      record.lost = record.event == .reachability && carrier?.kernelName != now.kernelName ? carrier : nil
-      carrier = now
-    } else if record.path.status == .notReachable, let carrier {
-      record.lost = carrier
-    }
+    // A service may know what was lost before this process has begun.
+    let loss = carrier.loss(in: record.path, isChange: record.event == .reachability)
+    if loss != nil || record.path.isReachable { record.lost = loss }
     last = record
     return record
   }

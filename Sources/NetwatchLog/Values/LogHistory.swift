@@ -1,3 +1,7 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchStream
+
 /// The history of the network according to the log: spans without a change, and outages, each in order.
 ///
 /// Several writers may have watched at once, such as the service and a `--follow` in a terminal. What several of them have seen
@@ -244,9 +248,9 @@ package struct LogTimes: Hashable, Sendable {
 }
 
 /// A time in which the network was not reachable: from the change that lost the path to the one that restored it.
-package struct Outage: Hashable, Sendable {
+public struct Outage: Hashable, Sendable {
   /// How an outage has ended.
-  package enum Ending: String, Hashable, Sendable {
+  public enum Ending: String, Hashable, Sendable {
     /// The path came back, and the log has the time.
     case seen
     /// The end is not known, because nothing watched: netwatch or its writer had ended, or the machine had lost power.
@@ -260,15 +264,40 @@ package struct Outage: Hashable, Sendable {
   /// The time that it lasted while the machine was awake, in microseconds of the monotonic clock. If the end was not seen, it
   /// lasted at least this long.
   package var length: Int64
-  /// The reason for the loss of the path, as a word of the stream.
-  package var reason: String
+  /// The reason for the loss of the path, as a word of the stream, such as `no_carrier`. Later versions may have new words.
+  public package(set) var reason: String
   /// The path that was lost; nil if that is not known.
   package var lost: LogState?
   /// Whether the log has the time of the beginning. If not, the outage began before netwatch watched.
-  package var isBeginningSeen: Bool
+  public package(set) var isBeginningSeen: Bool
   /// How the outage has ended.
-  package var ending: Ending
+  public package(set) var ending: Ending
 
   /// The end or the last time at which it was seen, in microseconds since 1970.
   package var end: Int64 { began.addingSaturated(length) }
+
+  /// The beginning, in nanoseconds since 1970 in UTC, by the wall clock at that time.
+  public var nanosecondsSince1970: Int64 {
+    // A file may have any time.
+    let (nanoseconds, isTooLarge) = began.multipliedReportingOverflow(by: 1_000)
+    return isTooLarge ? (began < 0 ? .min : .max) : nanoseconds
+  }
+  /// The time that the outage has lasted while the machine was awake. If its end was not seen, it has lasted at least this long.
+  public var duration: Duration { .microseconds(length) }
+  /// The interface that carried the traffic before; nil if that is not known.
+  public var lostInterface: NetworkPath.LostInterface? {
+    lost.flatMap { state in
+      state.medium.map { .init(kernelName: InterfaceName(state.interface), medium: $0, ssid: state.ssid) }
+    }
+  }
+}
+
+extension Outage: CustomStringConvertible {
+  /// The beginning in UTC, the duration and what was lost, such as `2026-11-21T08:15:00Z: 12.0 seconds, no carrier, wired eth0`.
+  public var description: String {
+    var time = LineBuffer()
+    time.append(CivilTime(secondsSince1970: began / 1_000_000))
+    let lost = lostInterface.map { ", \($0)" } ?? ""
+    return "\(time.text)Z: \(duration)\(ending == .ongoing ? " so far" : ""), \(reason.words)\(lost)"
+  }
 }

@@ -2,7 +2,6 @@ import Glibc
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
-import NetwatchResolver
 
 /// Runs a ``ReachabilityMachine`` on the kernel: facts go in, lookups come out, and paths are published.
 ///
@@ -34,7 +33,7 @@ package final class NetlinkReachability {
   /// The last error from the kernel.
   private var refusal: SystemError?
   /// The addresses of the host, if the target is one.
-  private var host: HostWatch?
+  private var host: TargetHost?
   /// Whether new addresses of the host are being handled. A path that is published meanwhile is not a change of the network, so
   /// the name is not resolved again.
   private var isTellingAddresses = false
@@ -89,7 +88,7 @@ package final class NetlinkReachability {
   }
 
   private func begin() throws {
-    if case .host(let name, _) = target { try source.input.follow { resolve(try name.inASCII()) } }
+    if case .host(let name, _) = target { try source.input.follow { try resolve(name) } }
     source.touchMoment(because: .start)
     dispatch(.started)
     let deadline = source.loop.now + Self.startPatience
@@ -130,7 +129,7 @@ package final class NetlinkReachability {
     }
     let resolution = host.map { host in
       PathExplanation.Resolution(
-        addresses: host.addresses, problem: host.failure?.description, isDefinite: host.isKnown)
+        addresses: host.addresses, problem: host.problem, isDefinite: host.isKnown)
     }
     return PathExplanation(
       of: target, machine.evaluator, machine.answers, machine.destinations, rules, resolution: resolution)
@@ -229,11 +228,11 @@ package final class NetlinkReachability {
     wifi.reporting.part(of: connection ?? WiFiConnection())
   }
 
-  private func resolve(_ name: HostName) {
-    var configuration = ResolverConfiguration()
-    if !machine.configuration.startsProcesses { configuration.getent = nil }
-    configuration.refresh = max(Self.shortestRefresh, machine.configuration.resolutionInterval)
-    host = HostWatch(of: name, on: source.loop, configuration) { [unowned self] in receive(resolved: $0) }
+  private func resolve(_ name: HostName) throws {
+    host = try TargetHost(
+      name, on: source.loop, refresh: max(Self.shortestRefresh, machine.configuration.resolutionInterval),
+      startsProcesses: machine.configuration.startsProcesses
+    ) { [unowned self] in receive(resolved: $0) }
   }
 
   /// Returns the network of the radio that carries a path.

@@ -31,7 +31,7 @@ final class SharedNetlink: Sendable {
       handle.submit { loop in
         guard let watcher = watcher.value(on: loop) else { return }
         watcher.stop()
-        if watcher.source.isIdle { loop.stop() }
+        if watcher.reachability.source.isIdle { loop.stop() }
       }
     }
   }
@@ -52,7 +52,18 @@ final class SharedNetlink: Sendable {
     }
   }
 
-  private typealias Started = (MonitorFeed, LoopBound<NetlinkReachability>)
+  /// The parts of one monitor on the loop.
+  private struct Watcher {
+    let reachability: NetlinkReachability
+    let findings: PathFindings
+
+    func stop() {
+      reachability.stop()
+      findings.stop()
+    }
+  }
+
+  private typealias Started = (MonitorFeed, LoopBound<Watcher>)
 
   private static func watch(
     _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: Promise<Result<Started, any Error>>
@@ -61,22 +72,34 @@ final class SharedNetlink: Sendable {
     var files: RuleFiles?
     if case .followed(let report) = configuration.machineRules { files = RuleFiles(for: .user, warn: report) }
     weak var current: NetlinkReachability?
+    weak var currentFindings: PathFindings?
     // Released with the first path: the answer holds what holds this.
     var waiting: Promise<Result<Started, any Error>>? = answer
-    let reachability = try NetlinkReachability(
-      on: source, configuration: configuration, rules: files?.rules ?? NetworkRules(),
-      publish: { [unowned source] path, change, _ in
-        guard let reachability = current else { return }
-        feed.publish(path, change, reachability.statistics)
-        waiting.take()?.fulfill(.success((feed, LoopBound(reachability, on: source.loop))))
-      },
-      fail: { [unowned source] error in
-        feed.fail(error.asMonitorError)
-        if source.isIdle { source.loop.stop() }
+    let findings = try PathFindings(
+      configuration, on: source.loop, networkFacts: { (try? current?.networkFacts()) ?? nil },
+      publish: { [unowned source] path, change in
+        guard let current, let currentFindings else { return }
+        feed.publish(path, change, current.statistics)
+        let watcher = Watcher(reachability: current, findings: currentFindings)
+        waiting.take()?.fulfill(.success((feed, LoopBound(watcher, on: source.loop))))
       })
-    current = reachability
-    try reachability.start()
-    if let files { reachability.follow(files) }
+    currentFindings = findings
+    do {
+      let reachability = try NetlinkReachability(
+        on: source, configuration: configuration, rules: files?.rules ?? NetworkRules(),
+        publish: { path, change, _ in findings.take(path, change) },
+        fail: { [unowned source] error in
+          findings.stop()
+          feed.fail(error.asMonitorError)
+          if source.isIdle { source.loop.stop() }
+        })
+      current = reachability
+      try reachability.start()
+      if let files { reachability.follow(files) }
+    } catch {
+      findings.stop()
+      throw error
+    }
   }
 }
 

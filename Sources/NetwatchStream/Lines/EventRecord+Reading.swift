@@ -31,7 +31,7 @@ extension EventRecord {
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
     portalURL = reachability["portal_url"]?.string.flatMap(PortalURL.init)
     stages = value["stages"].map { NetworkStages($0) }
-    lost = value["lost"].flatMap(LostInterface.init)
+    lost = value["lost"].flatMap(NetworkPath.LostInterface.init)
     if let quality = value["quality"] {
       tellsQuality = true
       if quality != .null {
@@ -47,8 +47,8 @@ extension EventRecord {
   }
 }
 
-extension EventRecord.LostInterface {
-  fileprivate init?(_ value: JSONValue) {
+extension NetworkPath.LostInterface {
+  init?(_ value: JSONValue) {
     guard let name = value["interface"]?.string, let medium = value["medium"]?.string.flatMap(Medium.init) else {
       return nil
     }
@@ -104,7 +104,7 @@ extension LinkTraffic {
 
 extension LinkQuality {
   /// Nil if a value is missing or out of range.
-  fileprivate init?(_ value: JSONValue, of index: Int32) {
+  init?(_ value: JSONValue, of index: Int32) {
     guard let name = value["interface"]?.string,
       let connections = value["connections"]?.integer(in: 0...Int64(Int32.max))
     else { return nil }
@@ -123,7 +123,7 @@ extension LinkQuality {
 
 extension NetworkStages {
   /// A word that only a later version knows counts as not examined.
-  fileprivate init(_ value: JSONValue) {
+  init(_ value: JSONValue) {
     self.init { stage in
       guard let finding = value[stage.rawValue],
         let evidence = finding["evidence"]?.string.flatMap(StageFinding.Evidence.init)

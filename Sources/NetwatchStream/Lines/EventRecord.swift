@@ -66,28 +66,6 @@ public struct EventRecord: Hashable, Sendable {
     case serviceLost = "service_lost"
   }
 
-  /// The interface that carried the traffic, and does not carry it any more.
-  public struct LostInterface: Hashable, Sendable {
-    package let kernelName: InterfaceName
-    /// The kind of the interface.
-    public let medium: Medium
-    /// The WiFi network that the interface had joined; nil if there was none.
-    public let ssid: SSID?
-
-    package init(kernelName: InterfaceName, medium: Medium, ssid: SSID?) {
-      (self.kernelName, self.medium, self.ssid) = (kernelName, medium, ssid)
-    }
-
-    /// Creates the interface that carries the traffic of a path; nil if none does.
-    package init?(_ path: NetworkPath) {
-      guard path.isReachable, let name = path.kernelName, let medium = path.medium else { return nil }
-      self.init(kernelName: name, medium: medium, ssid: path.verdict.ssid)
-    }
-
-    /// The name of the interface.
-    public var name: String { kernelName.text }
-  }
-
   /// The number of the record among those that its source has published. The first record has the number 1.
   public var sequence: UInt64
   /// The time of the event, in nanoseconds since 1970 in UTC: when the kernel's message was read, or when netwatch noticed an event
@@ -117,7 +95,7 @@ public struct EventRecord: Hashable, Sendable {
   public var tellsQuality = false
   /// The interface that carried the traffic before. In the record of the change from it to another one, and in every record while
   /// nothing is reachable. Otherwise nil, or if netwatch has not seen an interface carry traffic.
-  public var lost: LostInterface?
+  public var lost: NetworkPath.LostInterface?
   /// The stages of the way to the internet and which of them work; nil if stages were not asked for.
   public var stages: NetworkStages?
   /// The address of the login page of the captive portal. Nil if there is no portal, or it does not give an address.
@@ -179,7 +157,34 @@ public struct EventRecord: Hashable, Sendable {
   }
 }
 
+extension EventRecord: CustomStringConvertible {
+  /// The kind, the path and the activity, such as `reachability: wired eth0, 10.0.0.2; inactive, 0 in flight`.
+  public var description: String { "\(event.rawValue): \(path); \(activity)" }
+}
+
+extension EventRecord.Activity: CustomStringConvertible {
+  /// The state and the number of requests, such as `active, 3 in flight`.
+  public var description: String { "\(state), \(inFlight) in flight" }
+}
+
 extension EventRecord {
+  /// What the record says besides the verdict of its path.
+  package var findings: NetworkPath.Findings {
+    var findings = NetworkPath.Findings()
+    (findings.internet, findings.portal, findings.stages) = (internet, portalURL, stages)
+    (findings.quality, findings.lost) = (carrierQuality, lost)
+    return findings
+  }
+
+  /// Returns a sentence that says whether this machine is online, over which interface, and if not, why.
+  ///
+  /// - Parameters:
+  ///   - target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
+  ///   - counts: Decides by name which interfaces count. Default: nil, all.
+  package func answer(about target: NetworkTarget, counts: ((_ name: String) -> Bool)? = nil) -> String {
+    path.answer(about: target, findings, counts: counts)
+  }
+
   /// Returns this state as the next record after a known one; nil if there is no difference.
   package func successor(of known: EventRecord, becauseOf reason: ActivityReason) -> EventRecord? {
     var next = self

@@ -125,7 +125,7 @@ extension LineBuffer {
     if let stages = record.stages { append(stages) }
   }
 
-  private mutating func append(_ lost: EventRecord.LostInterface) {
+  private mutating func append(_ lost: NetworkPath.LostInterface) {
     append(#","lost":{"interface":"#)
     append(name: lost.kernelName)
     append(#","medium":""#)
@@ -137,7 +137,7 @@ extension LineBuffer {
 
   private mutating func append(_ network: NetworkIdentity?) {
     append(#","network_id":"#)
-    if let network { appendQuoted(network.text) } else { append("null") }
+    if let network { appendQuoted(network.description) } else { append("null") }
   }
 
   private mutating func append(parts activity: EventRecord.Activity) {
@@ -375,7 +375,7 @@ extension LineBuffer {
   }
 
   /// Appends a time as RFC 3339 in UTC, to the second.
-  fileprivate mutating func append(_ time: CivilTime) {
+  package mutating func append(_ time: CivilTime) {
     appendDecimal(UInt64(time.year), digits: 4)
     append("-")
     appendDecimal(UInt64(time.month), digits: 2)

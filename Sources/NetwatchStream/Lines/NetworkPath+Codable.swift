@@ -1,21 +1,28 @@
 import Netwatch
 
-/// The JSON form of a path is the object `reachability` of a line of the stream, and the `reason` of that line.
+/// The JSON form of a path is the object `reachability` of a line of the stream, with the `reason` of that line, and with its `lost`,
+/// `quality` and `stages` if the path has them.
 ///
 /// The list of links is not part of it. A path that was decoded says the same as the one that was encoded, and has no
 /// ``NetworkPath/interfaces``.
 extension NetworkPath: Codable {
+  /// The members of a line that are parts of a path here.
+  private static let further = ["lost", "quality", "stages"]
+
   /// Writes the path as the stream has it.
   public func encode(to encoder: any Encoder) throws {
-    var line = LineBuffer()
-    line.append("{")
-    line.append(self)
-    line.append("}")
-    guard case .object(var members)? = JSONValue(ArraySlice(line.text.utf8)) else {
-      throw EncodingError.invalidValue(
-        self, .init(codingPath: encoder.codingPath, debugDescription: "the path has no JSON form"))
-    }
+    var record = EventRecord(
+      sequence: 1, nanosecondsSince1970: 0, monotonicNanoseconds: 0, event: .reachability, path: self)
+    record.internet = internet
+    record.portalURL = portal
+    record.stages = stages
+    record.quality = linkQuality
+    record.tellsQuality = linkQuality != nil
+    record.lost = lost
+    let line = try JSONValue(record, in: network, for: encoder)
+    guard case .object(var members)? = line["reachability"] else { throw encoder.failure(self) }
     members["reason"] = .string(reason.rawValue)
+    for name in Self.further { members[name] = line[name] }
     try JSONValue.object(members).encode(to: encoder)
   }
 
@@ -25,11 +32,56 @@ extension NetworkPath: Codable {
   public init(from decoder: any Decoder) throws {
     let value = try JSONValue(from: decoder)
     let reason = value["reason"]?.string.flatMap(ReachabilityReason.init)
-    guard let path = NetworkPath(value, because: reason) else {
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: decoder.codingPath, debugDescription: "this is no path of netwatch's stream"))
+    guard var path = NetworkPath(value, because: reason) else { throw decoder.failure("no path") }
+    var findings = Findings()
+    findings.internet = value["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
+    findings.portal = value["portal_url"]?.string.flatMap(PortalURL.init)
+    findings.network = value["network_id"]?.string.flatMap(NetworkIdentity.init)
+    findings.stages = value["stages"].map { NetworkStages($0) }
+    findings.lost = value["lost"].flatMap(LostInterface.init)
+    if let quality = value["quality"], let index = path.interfaceIndex {
+      findings.quality = LinkQuality(quality, of: index)
     }
+    path.findings = findings
     self = path
+  }
+}
+
+/// The JSON form of a record is its line of the stream.
+extension EventRecord: Codable {
+  /// Writes the record as a line of the stream.
+  public func encode(to encoder: any Encoder) throws { try JSONValue(self, in: nil, for: encoder).encode(to: encoder) }
+
+  /// Reads a record as a line of the stream has it. Unknown keys are ignored.
+  ///
+  /// - Throws: A `DecodingError` if a value is missing, or out of range.
+  public init(from decoder: any Decoder) throws {
+    guard let record = EventRecord(try JSONValue(from: decoder)) else { throw decoder.failure("no line") }
+    self = record
+  }
+}
+
+extension JSONValue {
+  /// Creates the line of a record.
+  ///
+  /// - Parameter network: The ID of the network; nil leaves the key out.
+  fileprivate init(_ record: EventRecord, in network: NetworkIdentity?, for encoder: any Encoder) throws {
+    var writer = JSONLineWriter()
+    writer.write(record, programs: nil, network: network.map { .some($0) })
+    guard let value = JSONValue(writer.line[...]) else { throw encoder.failure(record) }
+    self = value
+  }
+}
+
+extension Encoder {
+  fileprivate func failure(_ value: Any) -> EncodingError {
+    .invalidValue(value, .init(codingPath: codingPath, debugDescription: "the value has no JSON form"))
+  }
+}
+
+extension Decoder {
+  fileprivate func failure(_ what: String) -> DecodingError {
+    .dataCorrupted(.init(codingPath: codingPath, debugDescription: "this is \(what) of netwatch's stream"))
   }
 }
 

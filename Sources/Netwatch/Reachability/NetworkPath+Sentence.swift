@@ -1,65 +1,72 @@
-import Netwatch
+extension NetworkPath {
+  /// Returns a sentence for people that says whether this machine is online, over which interface, and if not, why, such as
+  /// `Online over eth0, a wired interface.`
+  ///
+  /// - Parameter target: The target of the monitor that published the path. Default: the internet. The sentence names any other one.
+  public func sentence(about target: NetworkTarget = .internet) -> String { answer(about: target, findings) }
 
-extension EventRecord {
   /// Returns a sentence that says whether this machine is online, over which interface, and if not, why.
   ///
   /// - Parameters:
-  ///   - target: The target that the path of the record leads to. Unless it is the internet, the sentence names it.
+  ///   - target: The target that the path leads to. Unless it is the internet, the sentence names it.
+  ///   - findings: What else is known, such as the result of a probe.
   ///   - counts: Decides by name which interfaces count. Default: nil, all.
-  package func answer(about target: NetworkTarget, counts: ((_ name: String) -> Bool)? = nil) -> String {
-    let cause = cause(target, isSelective: counts != nil)
+  package func answer(
+    about target: NetworkTarget, _ findings: Findings, counts: ((_ name: String) -> Bool)? = nil
+  ) -> String {
+    let cause = cause(target, isSelective: counts != nil, after: findings.lost)
     let (isThere, isNot) =
       target == .internet
       ? ("Online", "Offline")
       : ("\(target) is reachable".sanitizedForTerminal, "\(target) is not reachable".sanitizedForTerminal)
-    switch path.status {
+    switch status {
     case .unknown:
       return
         "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause)."
-    case .notReachable: return "\(isNot): \(cause).\(path.otherFaults(counts))\(formerWay(unlessNamedIn: cause))"
+    case .notReachable:
+      return "\(isNot): \(cause).\(otherFaults(counts))\(findings.lost?.formerWay(unlessNamedIn: cause) ?? "")"
     case .wifi, .wwan: break
     }
     let cost =
-      (path.isExpensive ? " It may cost money." : "") + (path.isConstrained ? " It is to be used sparingly." : "")
-    switch internet {
+      (isExpensive ? " It may cost money." : "") + (isConstrained ? " It is to be used sparingly." : "")
+    switch findings.internet {
     case .portal:
-      return "Connected \(path.wayWords), but a login page (captive portal) answers instead of the internet.\(cost)"
-    case .absent: return "Connected \(path.wayWords), but the internet does not answer.\(cost)"
+      return "Connected \(wayWords), but a login page (captive portal) answers instead of the internet.\(cost)"
+    case .absent: return "Connected \(wayWords), but the internet does not answer.\(cost)"
     case .full, .unknown, nil: break
     }
-    if let stages, let stage = stages.failing {
-      return "Connected \(path.wayWords), but \(stages.faultSentence(of: stage)).\(cost)"
+    if let stages = findings.stages, let stage = stages.failing {
+      return "Connected \(wayWords), but \(stages.faultSentence(of: stage)).\(cost)"
     }
-    let former = lost.map { ", and no longer over \($0.words)" } ?? ""
-    return "\(isThere) \(path.wayWords)\(former).\(cost)"
+    let former = findings.lost.map { ", and no longer over \($0.words)" } ?? ""
+    return "\(isThere) \(wayWords)\(former).\(cost)"
   }
 
-  /// A further sentence about the interface that was lost; empty if there is nothing that another sentence does not say.
-  private func formerWay(unlessNamedIn cause: String) -> String {
-    guard let lost, lost.ssid != nil || !cause.contains(lost.name.sanitizedForTerminal) else { return "" }
-    return " The traffic went over \(lost.words)."
-  }
-
-  private func cause(_ target: NetworkTarget, isSelective: Bool) -> String {
-    switch path.reason {
+  private func cause(_ target: NetworkTarget, isSelective: Bool, after lost: LostInterface?) -> String {
+    switch reason {
     case .noRoute where isSelective:
       return "no route leads \(target == .internet ? "out" : "there") over the interfaces that your options choose"
     case .vpnWithoutUnderlay:
-      let tunnels = path.links.filter { $0.fault == nil && $0.role.tunnelKind != nil }
+      let tunnels = links.filter { $0.fault == nil && $0.role.tunnelKind != nil }
       return "the route leads into "
         + (tunnels.count == 1 ? "the VPN \(tunnels[0].shownName)" : "a tunnel") + ", and nothing carries it"
     case .noRoute: return target == .internet ? "there is no default route" : "no route leads there"
     case .unresolved where target == .internet: return "netlink cannot be read"
     default: break
     }
-    return path.sentence(after: lost?.name) ?? path.reason.rawValue.words
+    return sentence(after: lost?.name) ?? reason.rawValue.words
   }
 }
 
-extension EventRecord.LostInterface {
+extension NetworkPath.LostInterface {
   /// The name of the interface, and that of its network.
   fileprivate var words: String {
     name.sanitizedForTerminal + (ssid.map { ", in the WiFi network \($0.quoted)" } ?? "")
+  }
+
+  /// A further sentence that says that the interface was lost; empty if another sentence already says so.
+  fileprivate func formerWay(unlessNamedIn cause: String) -> String {
+    ssid != nil || !cause.contains(name.sanitizedForTerminal) ? " The traffic went over \(words)." : ""
   }
 }
 
@@ -192,7 +199,7 @@ extension NetworkPath {
     guard let vpn, let family = vpn.families.first, vpn.families.count == 1, supportsIPv4, supportsIPv6 else {
       return nil
     }
-    return family.shownName
+    return "\(family)"
   }
 
   private var tunnel: String { vpn.map { $0.interfaceName.sanitizedForTerminal } ?? "?" }

@@ -1,30 +1,3 @@
-import Netwatch
-
-extension InternetAccess {
-  /// The result of a probe in words for people.
-  package var words: StaticString {
-    switch self {
-    case .full: "internet: full"
-    case .portal: "behind a login page (captive portal)"
-    case .absent: "no internet"
-    case .unknown: "internet: unknown"
-    }
-  }
-
-  /// Whether there is a fault that people have to know, although there is a route.
-  package var isFault: Bool {
-    switch self {
-    case .portal, .absent: true
-    case .full, .unknown: false
-    }
-  }
-}
-
-extension AddressFamily {
-  /// The name of the family for people.
-  package var shownName: String { self == .ipv4 ? "IPv4" : "IPv6" }
-}
-
 extension Interface {
   /// The name of the interface, without characters that could control the terminal.
   package var shownName: String { name.sanitizedForTerminal }
@@ -64,5 +37,28 @@ extension Interface {
       "it leads nowhere: a link of the kind \(kind ?? "sink") drops what is sent"
     default: nil
     }
+  }
+}
+
+extension Interface: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The link as a person would say it, such as `wired eth0, 10.0.0.2/24` or `wired eth1, no carrier`.
+  public var description: String {
+    let state: [String] =
+      switch fault {
+      case .linkDown: ["switched off"]
+      case let fault?: ["\(fault)"]
+      case nil: []
+      }
+    return (["\(medium) \(shownName)"] + state + addresses.map(\.description)).joined(separator: ", ")
+  }
+
+  /// The public properties of the link.
+  public var debugDescription: String {
+    """
+    Interface(index: \(index), name: \(name.sanitizedForTerminal), kind: \(kind ?? "nil"), medium: \(medium), \
+    isAdministrativelyUp: \(isAdministrativelyUp), hasCarrier: \(hasCarrier), operationalState: \(operationalState), \
+    addresses: [\(addresses.map(\.description).joined(separator: ", "))], expense: \(expense?.rawValue ?? "nil"), \
+    isConstrained: \(isConstrained))
+    """
   }
 }

@@ -3,9 +3,9 @@ import Netwatch
 
 /// One GET request with libcurl. It follows no redirect, keeps no cookie, uses no proxy, and reads only the part of the body
 /// that matters.
-@safe final class ProbeRequest {
+@safe package final class ProbeRequest {
   /// The result of a probe, and the reason in words for people.
-  typealias Finding = (access: InternetAccess, words: String)
+  package typealias Finding = (access: InternetAccess, words: String)
 
   /// The most bytes that are read of a redirect's body, more than the text of any redirect has.
   private static let longestRedirect = 65_536
@@ -17,17 +17,18 @@ import Netwatch
   private var redirectedBytes = 0
   /// The address of the login page, once the request was performed and a captive portal has answered: the target of its
   /// redirect, or the URL of the probe. Nil if there is none, or if the address cannot be opened.
-  private(set) var portal: PortalURL?
+  package private(set) var portal: PortalURL?
+  /// Whether the answer is not needed any more. It is called in the thread of ``perform()``, at least once a second.
+  package var isCancelled: () -> Bool = { false }
   /// The error of the first option that libcurl has refused.
   private var refusal: CURLcode?
   private let words: UnsafeMutablePointer<CChar>
   private var headers: UnsafeMutablePointer<curl_slist>?
 
   /// - Parameter expected: The text with which the body of the response has to begin; nil if there must be no body.
-  init(_ url: String, expecting expected: String?) throws {
-    guard curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK, let handle = unsafe curl_easy_init() else {
-      throw PlainError("libcurl does not start")
-    }
+  package init(_ url: String, expecting expected: String?) throws {
+    try CurlLibrary.start()
+    guard let handle = unsafe curl_easy_init() else { throw PlainError("libcurl does not start") }
     unsafe self.handle = handle
     self.url = url
     answer = ProbeAnswer(expecting: expected.map { Array($0.utf8) })
@@ -45,7 +46,7 @@ import Netwatch
   /// - Parameters:
   ///   - timeout: The time limit in seconds.
   ///   - interface: The interface from which the request leaves; nil for any.
-  func set(timeout: Double, userAgent: String, interface: String?) {
+  package func set(timeout: Double, userAgent: String, interface: String?) {
     set(CURLOPT_TIMEOUT_MS, Int(max(1, min(timeout * 1_000, 1e9))))
     set(CURLOPT_NOSIGNAL, 1)
     // The time also counts for the lookup of the name, although libcurl would wait for the thread that looks it up. Older
@@ -70,6 +71,13 @@ import Netwatch
         let request = unsafe Unmanaged<ProbeRequest>.fromOpaque(pointer).takeUnretainedValue()
         return unsafe request.receive(UnsafeRawBufferPointer(start: bytes, count: size * count)) ? size * count : 0
       })
+    set(CURLOPT_NOPROGRESS, 0)
+    unsafe set(CURLOPT_XFERINFODATA, Unmanaged.passUnretained(self).toOpaque())
+    check(
+      unsafe netwatch_curl_set_progress_callback(handle) { pointer, _, _, _, _ in
+        guard let pointer = unsafe pointer else { return 0 }
+        return unsafe Unmanaged<ProbeRequest>.fromOpaque(pointer).takeUnretainedValue().isCancelled() ? 1 : 0
+      })
   }
 
   private func set(_ option: CURLoption, _ value: Int) { check(unsafe netwatch_curl_set_long(handle, option, value)) }
@@ -84,7 +92,7 @@ import Netwatch
   /// Performs the request.
   ///
   /// - Throws: A `PlainError` with the text of libcurl if nothing could be requested.
-  func perform() throws -> Finding {
+  package func perform() throws -> Finding {
     if let refusal { throw failure(refusal) }
     let code = unsafe curl_easy_perform(handle)
     readStatus()

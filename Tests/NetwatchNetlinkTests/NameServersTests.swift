@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-@testable import NetwatchLines
+@testable import NetwatchNetlink
 
 /// Which name servers the machine is configured to ask.
 @Suite struct NameServersTests {
@@ -49,15 +49,6 @@ import Testing
       try folder.write(String(decoding: bytes, as: UTF8.self), to: "resolv.conf")
       #expect(
         NameServers.configured(resolvConf: folder.file("resolv.conf"), resolved: "/nowhere").addresses.count <= 16)
-    }
-  }
-
-  @Test func `of a probe's URL, the host that needs a name server`() {
-    for (url, host) in [
-      ("http://example.org/generate_204", "example.org"), ("https://user:secret@Example.org:8080?x", "Example.org"),
-      ("http://10.0.0.2/probe", nil), ("http://[fd00::2]:80/", nil), ("http://host", "host"),
-    ] as [(String, String?)] {
-      #expect(ProbeSettings(url: url, expectation: nil, userAgent: "").host?.text == host)
     }
   }
 }

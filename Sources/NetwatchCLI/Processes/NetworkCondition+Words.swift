@@ -3,37 +3,25 @@ import NetwatchEventLoop
 import NetwatchOptions
 import NetwatchStream
 
-/// A condition on the network, as `--for` has it: one about the path, or one that needs more than the path.
-///
-/// A condition that is not known does not hold. While nothing is reachable, only `not-reachable` and ``stage(_:)`` can hold.
-enum Condition: Hashable {
-  case path(NetworkCondition)
-  /// A server on the internet has answered as it should.
-  case internet
-  /// The network with this ID carries the traffic.
-  case network(NetworkIdentity)
-  /// This stage of the way to the internet works.
-  case stage(NetworkStage)
-
+/// The conditions of `--for`.
+extension NetworkCondition {
   /// The conditions that are written as one word.
-  static let simple: [(name: String, condition: Condition)] = [
-    ("reachable", .path(.reachable)), ("not-reachable", .path(.notReachable)), ("wifi", .path(.wifi)),
-    ("wwan", .path(.wwan)), ("wired", .path(.medium(.wired))), ("unmetered", .path(.unmetered)), ("vpn", .path(.vpn)),
-    ("not-vpn", .path(.notVPN)), ("internet", .internet),
+  static let simple: [NetworkCondition] = [
+    .reachable, .notReachable, .wifi, .wwan, .medium(.wired), .unmetered, .vpn, .notVPN, .internet,
   ]
 
-  static let names = simple.map(\.name) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
+  static let names = simple.map(\.description) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
 
   /// The conditions that completions offer, some of which the user goes on to write.
   static let suggestions =
-    simple.map(\.name) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
+    simple.map(\.description) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
     + NetworkStage.names.map { "stage=\($0)" }
 
   /// Reads the value of `--for`.
-  @Sendable static func named(_ text: String) throws(PlainError) -> Condition {
+  @Sendable static func named(_ text: String) throws(PlainError) -> NetworkCondition {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else {
-      guard let condition = simple.first(where: { $0.name == text })?.condition else {
+      guard let condition = simple.first(where: { $0.description == text }) else {
         throw PlainError(unknown: text, of: names)
       }
       return condition
@@ -43,7 +31,7 @@ enum Condition: Hashable {
       guard let ssid = SSID(parts[1].utf8), ssid.count > 0 else {
         throw PlainError("ssid= needs the name of a WiFi network, 1 to \(SSID.capacity) bytes.")
       }
-      return .path(.ssid(ssid))
+      return .ssid(ssid)
     case "network":
       guard let network = NetworkIdentity(parts[1]) else {
         throw PlainError("network= needs the 16 digits that netwatch status --network-id prints.")
@@ -53,7 +41,7 @@ enum Condition: Hashable {
       guard let medium = Medium(rawValue: parts[1]) else {
         throw PlainError(unknown: text, of: Medium.names.map { "medium=\($0)" })
       }
-      return .path(.medium(medium))
+      return .medium(medium)
     case "stage":
       guard let stage = NetworkStage(rawValue: parts[1]) else {
         throw PlainError(unknown: text, of: NetworkStage.names.map { "stage=\($0)" })
@@ -68,19 +56,17 @@ enum Condition: Hashable {
   /// - Parameter network: The closure that returns the ID of the network, or nil if it is not known. It is called only if the
   ///   result depends on the ID.
   func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
-    switch self {
-    case .path(let condition): condition.holds(for: record.path)
-    case .internet: record.internet?.isFull ?? false
-    case .network(let wanted): record.path.isReachable && network() == wanted
-    case .stage(let stage): record.stages?[stage].isOK ?? false
-    }
+    var path = record.path
+    path.findings = record.findings
+    if case .network = self { path.findings.network = network() }
+    return holds(for: path)
   }
 
   /// Returns a sentence that says why the condition does not hold for a record; nil if it holds.
   ///
   /// - Parameter network: As for ``holds(for:in:)``.
   func refutation(for record: EventRecord, in network: () -> NetworkIdentity?) -> String? {
-    holds(for: record, in: network) ? nil : "\(name) does not hold: \(fault(record, network))"
+    holds(for: record, in: network) ? nil : "\(self) does not hold: \(fault(record, network))"
   }
 
   private func fault(_ record: EventRecord, _ network: () -> NetworkIdentity?) -> String {
@@ -88,39 +74,27 @@ enum Condition: Hashable {
     let carrier = "\(path.medium?.rawValue ?? "?") \(path.interfaceName ?? "?") carries the traffic"
     switch self {
     case .stage(let stage): return record.stages?.words(of: stage) ?? "it is not known"
-    case .path(.ssid) where path.status != .unknown:
+    case .ssid where path.status != .unknown:
       return path.wifi.map { "the WiFi network “\($0.ssid.text)” carries the traffic" }
         ?? "no WiFi network carries the traffic"
-    case .path(.notReachable) where path.isReachable: return carrier
+    case .notReachable where path.isReachable: return carrier
     case _ where path.status == .unknown: return "the state of the network is not known"
     case _ where !path.isReachable: return "nothing is reachable (\(path.reason.rawValue.words))"
     case .internet: return record.internet?.words.description ?? "no server was asked"
     case .network:
-      return network().map { "the network's ID is \($0.text)" } ?? "the hardware address of the gateway is not known"
-    case .path(.unmetered) where path.isExpensive: return "\(path.interfaceName ?? "?") may cost money"
-    case .path(.vpn): return "the traffic goes through no VPN"
-    case .path(.notVPN): return "the traffic goes through the VPN \(path.vpn?.interfaceName ?? "?")"
-    case .path(.unmetered): return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
-    case .path(.medium) where path.vpn?.isCarrierKnown == false:
+      return network().map { "the network's ID is \($0)" } ?? "the hardware address of the gateway is not known"
+    case .unmetered where path.isExpensive: return "\(path.interfaceName ?? "?") may cost money"
+    case .vpn: return "the traffic goes through no VPN"
+    case .notVPN: return "the traffic goes through the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .unmetered: return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
+    case .medium where path.vpn?.isCarrierKnown == false:
       return "it is not known what carries the VPN \(path.vpn?.interfaceName ?? "?")"
-    case .path: return carrier
-    }
-  }
-
-  /// The condition as users write it.
-  private var name: String {
-    if let name = Self.simple.first(where: { $0.condition == self })?.name { return name }
-    return switch self {
-    case .path(.medium(let medium)): "medium=\(medium.rawValue)"
-    case .path(.ssid(let ssid)): "ssid=\(ssid.text)"
-    case .network(let network): "network=\(network.text)"
-    case .stage(let stage): "stage=\(stage.rawValue)"
-    case .path, .internet: ""
+    case .reachable, .wifi, .wwan, .medium, .ssid, .notReachable: return carrier
     }
   }
 }
 
-extension [Condition] {
+extension [NetworkCondition] {
   /// Returns whether all conditions hold and, if the internet was probed, it answers. Without a condition, the network has to
   /// be reachable.
   func hold(for record: EventRecord, in network: @autoclosure () -> NetworkIdentity?) -> Bool {

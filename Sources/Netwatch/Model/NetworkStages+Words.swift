@@ -1,5 +1,3 @@
-import Netwatch
-
 extension NetworkStage {
   /// The name of the stage for people.
   package var words: String {

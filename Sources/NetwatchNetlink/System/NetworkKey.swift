@@ -7,7 +7,7 @@ import NetwatchEventLoop
 /// The key is computed from /etc/machine-id as in sd_id128_get_machine_app_specific(3). The ID of the machine must not leave
 /// the machine, so it is the key of an HMAC, and the result does not reveal it. If the machine has no ID, as in many
 /// containers, random bytes are kept in a file of the user.
-enum NetworkKey {
+package enum NetworkKey {
   /// The random ID of netwatch, so that other programs get other keys from the same machine.
   private static let application: [UInt8] = [
     0x5b, 0x0e, 0x9c, 0x41, 0x7d, 0x26, 0x4f, 0xa3, 0x88, 0xe1, 0x3a, 0xd5, 0x62, 0xf7, 0x19, 0xbc,
@@ -15,9 +15,15 @@ enum NetworkKey {
   private static let saltLength = 32
   private static let fileName = "network-salt"
 
-  static func read() throws(PlainError) -> [UInt8] {
+  /// Returns the key, and creates it if it has to be kept in a file and is not there.
+  ///
+  /// - Parameter warn: Gets a sentence for people if the file was damaged, so that all IDs change. Default: writes it to standard error.
+  /// - Throws: A `PlainError` if there is no place for it.
+  package static func read(
+    warn: (_ sentence: String) -> Void = StandardError.warn
+  ) throws(PlainError) -> [UInt8] {
     if let machine = machineID() { return SHA256.authenticationCode(of: application, key: machine) }
-    return try salt(in: try stateFolder())
+    return try salt(in: try stateFolder(), warn)
   }
 
   /// Returns the ID of the machine, 16 bytes; nil if it has none.
@@ -46,7 +52,7 @@ enum NetworkKey {
   /// Returns the random bytes that are kept in a folder, and creates them if there are none.
   ///
   /// A file of another length is no salt, such as an empty one after a power loss. It is renamed, which is reported.
-  private static func salt(in state: String) throws(PlainError) -> [UInt8] {
+  private static func salt(in state: String, _ warn: (_ sentence: String) -> Void) throws(PlainError) -> [UInt8] {
     let path = "\(state)/netwatch/\(fileName)"
     let folder: TrustedPath
     do throws(TrustedPath.Fault) {
@@ -63,7 +69,7 @@ enum NetworkKey {
       while flock(lock.rawValue, LOCK_EX) != 0, errno == EINTR {}
       if let salt = try salt(in: folder) { return salt }
       if let aside = try setAside(in: folder) {
-        StandardError.warn(
+        warn(
           "the salt of network IDs '\(path)' was damaged and renamed to '\(aside)'; all network IDs change"
             .sanitizedForTerminal)
       }

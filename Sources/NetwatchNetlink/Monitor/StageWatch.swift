@@ -1,29 +1,24 @@
 import Glibc
 import Netwatch
 import NetwatchEventLoop
-import NetwatchNetlink
-import NetwatchResolver
-import NetwatchStream
 
 /// Finds the stage of the way to the internet that fails, for lines. It runs a ``StageMachine`` on the kernel's neighbour
 /// table, the configured name servers and the results of probes.
 ///
 /// The watch belongs to the thread of its loop. If no stages are wanted, it is not created.
-final class StageWatch {
+package final class StageWatch {
   /// The time between two nudges of a gateway.
   private static let nudgeInterval = Duration.seconds(5)
-  /// The time to wait for a name server. A probe waits longer, so its result does not come first.
-  private static let patience = Duration.seconds(4)
 
   private let loop: EventLoop
   private let emit: (EventTimestamp) -> Void
   private let gateways: GatewayWatch
   private var machine: StageMachine
   /// The name whose address a probe needs; nil if it needs none.
-  var host: HostName? {
+  package var host: HostName? {
     didSet { if host != oldValue, path != nil { configurationChanged() } }
   }
-  private var lookup: ServerLookup?
+  private var lookup: ServerQuestion?
   /// The finding of the last request to the name servers; nil if there was none over this path.
   private var answer: StageFinding?
   /// The only configured server; nil if there are several, because it is not known which one has answered.
@@ -50,7 +45,7 @@ final class StageWatch {
   ///   - tellsEach: Whether each change of a stage is reported, not only a change of the first failing one.
   ///   - emit: The closure that is called for each change, with its time.
   /// - Throws: A `SystemError` if the kernel refuses a socket.
-  init(
+  package init(
     on loop: EventLoop, probing host: HostName?, includes: (@Sendable (_ name: String) -> Bool)?, nudges: Bool,
     tellsEach: Bool,
     emit: @escaping (EventTimestamp) -> Void
@@ -70,7 +65,7 @@ final class StageWatch {
   }
 
   /// Has the kernel report changes of the configuration: DHCP may configure other servers after the path is known.
-  func watchConfiguration() {
+  package func watchConfiguration() {
     watchRetry = Retry(on: loop) { [unowned self] in
       configurationWatch = try? PathWatch(of: [NameServers.files.resolvConf, NameServers.files.resolved], on: loop) {
         [unowned self] in configurationChanged()
@@ -88,14 +83,15 @@ final class StageWatch {
     handle(.nameServers(routes), at: .now)
   }
 
-  var stages: NetworkStages { machine.stages }
+  /// The findings about each stage.
+  package var stages: NetworkStages { machine.stages }
 
   // MARK: What is known
 
   /// Watches this path from now on. The caller reports the stages, so `emit` is not called.
   ///
   /// - Parameter internet: The result of a probe; nil if there is none.
-  func follow(_ path: NetworkPath, _ internet: InternetAccess?) {
+  package func follow(_ path: NetworkPath, _ internet: InternetAccess?) {
     let former = self.path
     self.path = path
     if former?.verdict != path.verdict {
@@ -115,7 +111,7 @@ final class StageWatch {
   }
 
   /// Notes that the links have changed, but not the path.
-  func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) {
+  package func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) {
     guard let former = self.path, path.verdict == former.verdict, !path.isReachable else { return }
     self.path = path
     handle(.path(path, gateways: []), at: moment)
@@ -153,31 +149,15 @@ final class StageWatch {
 
   /// Asks the name servers for the address that a probe needs, because a probe begins. If a request is still pending, nothing
   /// happens.
-  func probeBegins() {
-    guard lookup == nil, let host, let name = try? host.inASCII() else { return }
+  package func probeBegins() {
+    guard lookup == nil, let host else { return }
     // The record that waits for the probe has not passed through here.
     if path == nil { lookUpServers() }
-    var configuration = ResolverConfiguration()
-    configuration.timeout = Self.patience
-    lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) { [unowned self] outcome in
-      conclude(outcome)
+    lookup = ServerQuestion(host, on: loop) { [unowned self] evidence in
+      lookup = nil
+      answer = evidence.map { StageFinding($0, onlyServer) }
+      handle(.nameServers(answer ?? routes), at: .now)
     }
-  }
-
-  private func conclude(_ outcome: Resolution.Outcome) {
-    lookup = nil
-    switch outcome {
-    // The name is in the hosts file, so no server was asked.
-    case .success(let resolution) where resolution.timeToLive == nil: answer = nil
-    case .success: answer = StageFinding(.answered, onlyServer)
-    case .failure(let error):
-      switch error.kind {
-      case .noSuchName, .noAddress: answer = StageFinding(.answered, onlyServer)
-      case .timedOut, .noServer: answer = StageFinding(.noAnswer, onlyServer)
-      case .other: answer = nil
-      }
-    }
-    handle(.nameServers(answer ?? routes), at: .now)
   }
 
   // MARK: Nudges
@@ -208,7 +188,8 @@ final class StageWatch {
     setNudgeTimer()
   }
 
-  func stop() {
+  /// Stops watching.
+  package func stop() {
     gateways.stop()
     lookup = nil
     nudgeTimer.stop()

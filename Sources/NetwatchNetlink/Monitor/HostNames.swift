@@ -1,0 +1,95 @@
+import Netwatch
+import NetwatchEventLoop
+
+#if Hostnames
+  import NetwatchResolver
+#endif
+
+/// The addresses of a monitor's target if that is a host. Without the package trait `Hostnames`, no name is looked up, and `init` throws.
+///
+/// It belongs to the thread of its loop.
+final class TargetHost {
+  #if Hostnames
+    private let watch: HostWatch
+
+    /// Starts to follow the name.
+    ///
+    /// - Parameters:
+    ///   - refresh: The longest time for which an answer is used.
+    ///   - startsProcesses: Whether the system may be asked for a name that no name server knows.
+    ///   - changed: The closure that gets the addresses when they are known and at each change; nil if no server has answered.
+    /// - Throws: A `PlainError` if the name is none.
+    init(
+      _ name: HostName, on loop: EventLoop, refresh: Duration, startsProcesses: Bool,
+      changed: @escaping ([IPAddress]?) -> Void
+    ) throws {
+      var configuration = ResolverConfiguration()
+      if !startsProcesses { configuration.getent = nil }
+      configuration.refresh = refresh
+      watch = HostWatch(of: try name.inASCII(), on: loop, configuration, changed: changed)
+    }
+
+    var addresses: [IPAddress] { watch.addresses }
+    /// Whether a server has answered, even if it reported no address.
+    var isKnown: Bool { watch.isKnown }
+    /// Why the last lookup has failed; nil if it has not, or still runs.
+    var problem: String? { watch.failure?.description }
+    func pathChanged() { watch.pathChanged() }
+    func stop() { watch.stop() }
+  #else
+    init(
+      _ name: HostName, on loop: EventLoop, refresh: Duration, startsProcesses: Bool,
+      changed: @escaping ([IPAddress]?) -> Void
+    ) throws {
+      throw PlainError(
+        "'\(name)' is a host name; enable the trait Hostnames of the package netwatch, or give an address")
+    }
+
+    var addresses: [IPAddress] { [] }
+    var isKnown: Bool { false }
+    var problem: String? { nil }
+    func pathChanged() {}
+    func stop() {}
+  #endif
+}
+
+/// A question to the configured name servers for the address of a probe's server. Without the package trait `Hostnames`, they are not
+/// asked.
+///
+/// It belongs to the thread of its loop. Nothing is called any more when it is released.
+final class ServerQuestion {
+  /// The time to wait for a name server. A probe waits longer, so its result does not come first.
+  private static let patience = Duration.seconds(4)
+
+  #if Hostnames
+    private var lookup: ServerLookup?
+
+    /// Asks.
+    ///
+    /// - Parameter concluded: The closure that gets what the answers show; nil if they show nothing.
+    init?(_ host: HostName, on loop: EventLoop, concluded: @escaping (StageFinding.Evidence?) -> Void) {
+      guard let name = try? host.inASCII() else { return nil }
+      var configuration = ResolverConfiguration()
+      configuration.timeout = Self.patience
+      lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) {
+        concluded(Self.evidence(of: $0))
+      }
+    }
+
+    private static func evidence(of outcome: Resolution.Outcome) -> StageFinding.Evidence? {
+      switch outcome {
+      // The name is in the hosts file, so no server was asked.
+      case .success(let resolution) where resolution.timeToLive == nil: nil
+      case .success: .answered
+      case .failure(let error):
+        switch error.kind {
+        case .noSuchName, .noAddress: .answered
+        case .timedOut, .noServer: .noAnswer
+        case .other: nil
+        }
+      }
+    }
+  #else
+    init?(_ host: HostName, on loop: EventLoop, concluded: @escaping (StageFinding.Evidence?) -> Void) { return nil }
+  #endif
+}
