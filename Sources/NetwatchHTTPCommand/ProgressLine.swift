@@ -1,3 +1,5 @@
+import Netwatch
+
 /// The progress of a download as one line that fits the terminal:
 /// `  42 % [====>      ]  13.2 MB of 31.0 MB  2.1 MB/s  0:08 left`.
 struct ProgressLine {

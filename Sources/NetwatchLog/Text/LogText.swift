@@ -95,17 +95,6 @@ extension Int64 {
     default: "\(seconds / 86_400) d \(seconds / 3_600 % 24) h"
     }
   }
-
-  /// The number of bytes for people, such as `512 B`, `1.2 kB` or `31.0 MB`.
-  package var asBytes: String {
-    var (value, unit) = (Swift.max(self, 0), "B")
-    for next in ["kB", "MB", "GB", "TB", "PB", "EB"] where value >= 1_000 {
-      if value < 100_000 || next == "EB" { return "\(value / 1_000).\(value % 1_000 / 100) \(next)" }
-      value /= 1_000
-      unit = next
-    }
-    return "\(value) \(unit)"
-  }
 }
 
 extension Double {
