@@ -13,6 +13,31 @@ import Testing
     return progress
   }
 
+  @Test func `a fraction is that of the bytes of both bodies, if their number is known, and says so to people`() {
+    let cases: [(Int64, Int64?, Int64, Int64?, Double?, String)] = [
+      (0, nil, 0, nil, nil, "no bytes yet"),
+      (0, nil, 50, 200, 0.25, "25 %, 50 B of 200 B received"),
+      (0, nil, 50, nil, nil, "50 B received"),
+      (50, 200, 0, nil, 0.25, "25 %, 50 B of 200 B sent"),
+      (200, 200, 0, 600, 0.25, "25 %, 200 B of 200 B sent, 0 B of 600 B received"),
+      (50, nil, 0, nil, nil, "50 B sent"),
+      (50, nil, 10, 100, nil, "50 B sent, 10 B of 100 B received"),
+      (200, 200, 10, nil, nil, "200 B of 200 B sent, 10 B received"),
+      (0, nil, 0, 0, 1, "100 %"),
+      (0, 0, 0, nil, nil, "no bytes yet"),
+      (0, nil, 999_999, 1_000_000, 0.999999, "99 %, 999 kB of 1.0 MB received"),
+      (0, nil, 300, 200, 1, "100 %, 300 B of 200 B received"),
+      (.max, .max, .max, .max, 1, "100 %, 9.2 EB of 9.2 EB sent, 9.2 EB of 9.2 EB received"),
+    ]
+    for (sent, totalToSend, received, totalToReceive, fraction, text) in cases {
+      var progress = HTTPProgress()
+      (progress.sent, progress.totalToSend) = (sent, totalToSend)
+      (progress.received, progress.totalToReceive) = (received, totalToReceive)
+      #expect(progress.fraction == fraction)
+      #expect("\(progress)" == text)
+    }
+  }
+
   @Test func `reports keep their distance, and the last one comes before the job behind it`() {
     let calls = Box<[String]>([])
     let time = Box(Duration.seconds(100))

@@ -415,7 +415,7 @@ extension HTTPCachePolicy {
   var ignoresStored: Bool { self == .ignoresCache || self == .ignoresAllCaches }
 }
 
-/// The progress of a task, in bytes of its bodies.
+/// The progress of a task in bytes of its bodies, or of an ``HTTPProgressTree`` in bytes of all bodies.
 public struct HTTPProgress: Hashable, Sendable {
   /// The bytes of the request body that were sent.
   public internal(set) var sent: Int64 = 0
@@ -425,9 +425,43 @@ public struct HTTPProgress: Hashable, Sendable {
   public internal(set) var received: Int64 = 0
   /// The length of the response body. Nil if it is not known before the end, because the body is compressed or comes in chunks.
   public internal(set) var totalToReceive: Int64?
+  /// The fraction of a tree, which weighs tasks and does not count bytes. Nil for a task.
+  var weighted: Double?
 
   /// Creates the progress of a task that has not begun.
   public init() {}
+
+  /// The fraction that is done, from 0 to 1. Nil as long as it is not known.
+  ///
+  /// For a task, it is the part of the bytes of both bodies that were sent and received. It is not known until one of the bodies
+  /// has a length, and while a body without a length is sent or received. Before the head of the response arrives, only the body of
+  /// the request counts. So the fraction falls when a response with a body begins, and also when a request is sent again.
+  ///
+  /// For an ``HTTPProgressTree``, it is the mean of the fractions of its tasks by their weights. A fraction that is not known
+  /// counts as 0. The mean is 1 only if all tasks are over, and nil only if the tree has none.
+  public var fraction: Double? {
+    if let weighted { return weighted }
+    guard totalToSend != nil || sent == 0, totalToReceive != nil || received == 0 else { return nil }
+    let total = Double(totalToSend ?? 0) + Double(totalToReceive ?? 0)
+    // A response without a body is complete with its head.
+    guard total > 0 else { return totalToReceive == 0 ? 1 : nil }
+    return min((Double(sent) + Double(received)) / total, 1)
+  }
+}
+
+extension HTTPProgress: CustomStringConvertible {
+  /// The progress in one line for people: `42 %, 13.2 MB of 31.0 MB received`, `1.2 kB sent`, or `no bytes yet`. The percentage
+  /// is rounded down, and left out if ``fraction`` is nil.
+  public var description: String {
+    func amount(_ done: Int64, _ total: Int64?, _ verb: String) -> String? {
+      guard done > 0 || total ?? 0 > 0 else { return nil }
+      return "\(done.asBytes)\(total.map { " of \($0.asBytes)" } ?? "") \(verb)"
+    }
+    let percent = fraction.map { "\(Int($0 * 100)) %" }
+    let amounts = [amount(sent, totalToSend, "sent"), amount(received, totalToReceive, "received")]
+    let parts = [percent] + amounts
+    return parts.allSatisfy { $0 == nil } ? "no bytes yet" : parts.compactMap(\.self).joined(separator: ", ")
+  }
 }
 
 /// A response that redirects a request to another URL.
