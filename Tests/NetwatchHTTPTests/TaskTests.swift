@@ -107,6 +107,50 @@ import Testing
     #expect(try await end() == ["cancelled"])
   }
 
+  @Test func `the states of a task are a sequence, which ends after the last one`() async throws {
+    let server = try Self.silentServer()
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let task = try task(of: session, server)
+    var states = task.states.makeAsyncIterator()
+    #expect(await states.next() == .suspended)
+    for _ in 0..<2 {
+      task.resume()
+      #expect(await states.next() == .running)
+      task.suspend()
+      #expect(await states.next() == .suspended)
+    }
+    task.cancel()
+    #expect(await states.next() == .finished)
+    #expect(await states.next() == nil)
+    #expect(await task.states.reduce(into: [HTTPTask.State]()) { $0.append($1) } == [.finished])
+  }
+
+  @Test func `a task that waits for a path is in a state of its own`() async throws {
+    let server = try Self.silentServer()
+    defer { server.stop() }
+    let path = ScriptedPath(false)
+    let session = try HTTPSessionManager(path: path)
+    let options = HTTPTaskOptions.with { $0.reachabilityTimeout = .seconds(60) }
+    let task = session.dataTask(try HTTPRequest(.get, to: server.url), options: options) { _ in }
+    var states = task.states.makeAsyncIterator()
+    #expect(await states.next() == .suspended)
+    task.resume()
+    #expect(await states.next() == .waiting)
+    path.set(true)
+    #expect(await states.next() == .running)
+    session.invalidate()
+    #expect(await states.next() == .finished)
+  }
+
+  @Test func `the states of a suspended task that nobody holds end with it`() async throws {
+    let server = try Self.silentServer()
+    defer { server.stop() }
+    let session = try HTTPSessionManager()
+    let states = try task(of: session, server).states
+    #expect(await states.reduce(into: [HTTPTask.State]()) { $0.append($1) }.last == .finished)
+  }
+
   @Test func `awaiting is cancelled with its task`() async throws {
     let heard = Box(0)
     let server = try Self.silentServer(heard)

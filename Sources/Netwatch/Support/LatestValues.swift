@@ -8,6 +8,11 @@ package struct LatestValues<Value: Sendable & Equatable, Failure: Error>: AsyncS
   /// holds would end at once.
   let owner: any AnyObject & Sendable
 
+  package init(broadcast: Broadcast<Value, Failure>, owner: any AnyObject & Sendable) {
+    self.broadcast = broadcast
+    self.owner = owner
+  }
+
   /// An iterator that reads the values independently of others. It keeps the sender of the values alive.
   package struct Iterator: AsyncIteratorProtocol {
     private let owner: any AnyObject & Sendable

@@ -17,6 +17,19 @@ final class DownloadCore: Sendable {
     /// Fulfilled after the completion, for which `waitUntilInvalidated()` of the session waits.
     var hold: Promise<Void>?
     var completion: Completion?
+
+    var taskState: HTTPTaskInfo.State {
+      if completion == nil { return .finished }
+      if machine.isPaused { return .suspended }
+      return leg?.state == .waiting ? .waiting : .running
+    }
+
+    var progress: HTTPProgress {
+      var progress = HTTPProgress()
+      progress.received = machine.offset
+      progress.totalToReceive = machine.total
+      return progress
+    }
   }
 
   private weak let session: HTTPSessionManager?
@@ -24,6 +37,8 @@ final class DownloadCore: Sendable {
   private var options: HTTPTaskOptions { plan.options }
   private let callbacks: CallbackQueue
   private let state: Lock<State>
+  /// The state and the progress, for those who follow them.
+  let status = TaskStatus()
 
   init(
     _ session: HTTPSessionManager, _ plan: RequestPlan, completion: @escaping Completion
@@ -71,21 +86,6 @@ final class DownloadCore: Sendable {
 
   var machine: ResumeMachine { state.withLock { $0.machine } }
 
-  var taskState: HTTPTask.State {
-    let (machine, leg, isOver) = state.withLock { ($0.machine, $0.leg, $0.completion == nil) }
-    if isOver { return .finished }
-    if machine.isPaused { return .suspended }
-    return leg?.state == .waiting ? .waiting : .running
-  }
-
-  var progress: HTTPProgress {
-    let machine = machine
-    var progress = HTTPProgress()
-    progress.received = machine.offset
-    progress.totalToReceive = machine.total
-    return progress
-  }
-
   // MARK: From the loop
 
   /// Returns the offset in the file for the next bytes; nil if they are not part of the file.
@@ -114,7 +114,7 @@ final class DownloadCore: Sendable {
       case .ask, .begin, .breakOff, .discard, .complete: break
       }
     }
-    if options.onProgress != nil { callbacks.report(progress) }
+    if options.onProgress != nil { callbacks.report(status.progress) }
   }
 
   /// Prepares the file for another attempt of the leg, whose body has broken off.
@@ -143,7 +143,7 @@ final class DownloadCore: Sendable {
   /// Carries out the effects that concern the legs, under the lock, so that a leg gets the wishes in their order. Returns the
   /// other effects.
   private func change(_ event: ResumeMachine.Event) -> [ResumeMachine.Effect] {
-    state.withLock { state in
+    let (effects, news) = state.withLock { state in
       var effects = state.machine.handle(event)
       var others: [ResumeMachine.Effect] = []
       while !effects.isEmpty {
@@ -160,9 +160,13 @@ final class DownloadCore: Sendable {
         default: others.append(effect)
         }
       }
-      return others
+      return (others, status.stage(state.taskState, progress: state.progress))
     }
+    news.deliver()
+    return effects
   }
+
+  private func legChanged() { state.withLock { status.stage($0.taskState) }.deliver() }
 
   private func finish(_ effects: [ResumeMachine.Effect], _ over: Promise<Void>?) {
     for effect in effects {
@@ -189,6 +193,7 @@ final class DownloadCore: Sendable {
       return (state.completion, state.hold)
     }
     guard let completion else { return }
+    status.end()
     callbacks.append {
       completion(result)
       over?.fulfill()
@@ -202,12 +207,14 @@ final class DownloadCore: Sendable {
     var (request, options) = (plan.request, plan.options)
     range.ask(in: &request)
     options.onProgress = nil
-    return session.task(
+    let leg = session.task(
       plan.with(request, options: options), isSuspended: isSuspended, makeSink: { _ in ResumeSink(self, file) }
     ) { outcome, over in
       // Never called within the lock: a session that has ended drops a request while it is handed over.
       Task { self.legEnded(outcome, over) }
     }
+    _ = leg.status.states.subscribe(initial: false) { [weak self] in self?.legChanged() }
+    return leg
   }
 }
 

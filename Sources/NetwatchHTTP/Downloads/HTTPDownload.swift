@@ -1,5 +1,6 @@
 import FoundationEssentials
 import HTTPTypes
+import Netwatch
 
 /// A download that can be paused, and that continues where it stopped: after a pause, after a failure, and after the end of the
 /// process.
@@ -26,9 +27,19 @@ public final class HTTPDownload: Sendable {
   }
 
   /// The current state of the download. It is `suspended` until the download begins, and also while it is paused.
-  public var state: HTTPTask.State { core.taskState }
+  public var state: HTTPTask.State { core.status.state }
+  /// The current state of the download, and then each change. A slow reader gets the newest state, and misses those in between.
+  /// The sequence ends after ``HTTPTaskInfo/State/finished``.
+  public var states: LatestValues<HTTPTask.State, Never> {
+    LatestValues(broadcast: core.status.states, owner: core.status)
+  }
   /// The progress of the whole file, including the bytes of earlier downloads. It falls if the download has to begin again.
-  public var progress: HTTPProgress { core.progress }
+  public var progress: HTTPProgress { core.status.progress }
+  /// Returns the current progress of the whole file, and then each change. A slow reader gets the newest figures, and misses
+  /// those in between. The sequence ends with the download. Each reader reads independently of the others.
+  public func progressUpdates() -> LatestValues<HTTPProgress, Never> {
+    LatestValues(broadcast: core.status.updates, owner: core.status)
+  }
   /// The facts that another download needs to continue this one. Nil if it would have to begin again.
   public var resumeData: ResumeData? { core.machine.data }
 

@@ -102,14 +102,14 @@ final class Transfer {
     if effects.contains(.endTime) { fail(HTTPError(.timedOut, "request")) }
     if effects.contains(.endPathWait) { endPathWait() }
     guard !machine.isOver else { return }
-    status?.change(to: machine.phase)
+    status?.change(to: machine.phase.state)
     engine.watchDeadline(of: self)
   }
 
   /// Returns the public state of the transfer. If there is none yet, it exists from now on.
   func publicStatus() -> TaskStatus {
     if let status { return status }
-    let status = TaskStatus(machine.phase, progress)
+    let status = TaskStatus(machine.phase.state, progress)
     self.status = status
     return status
   }

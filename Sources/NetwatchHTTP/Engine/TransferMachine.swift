@@ -100,6 +100,16 @@ struct TransferMachine {
     /// The task is over. The completion is part of the request: if the task was active, its activity ends after the completion
     /// has run.
     case over(wasActive: Bool)
+
+    /// The state that callers see.
+    var state: HTTPTaskInfo.State {
+      switch self {
+      case .suspended: .suspended
+      case .waiting, .delayed: .waiting
+      case .running(let attempt): attempt.isSuspended ? .suspended : .running
+      case .over: .finished
+      }
+    }
   }
 
   struct Attempt: Hashable {

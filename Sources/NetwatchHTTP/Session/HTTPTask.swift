@@ -8,22 +8,13 @@ import Synchronization
 /// when it is released. Two objects that stand for the same task are equal.
 public final class HTTPTask: Sendable {
   /// The state of a task.
-  public enum State: Hashable, Sendable {
-    /// The task has not begun, or was suspended.
-    case suspended
-    /// The task waits for a path to the network, or for the delay before another attempt.
-    case waiting
-    /// The task is running.
-    case running
-    /// The task is over. Its completion has run, or is about to run.
-    case finished
-  }
+  public typealias State = HTTPTaskInfo.State
 
   /// The id, the kind and the label of the task.
   public let info: HTTPTaskInfo
   /// The request that the task was made from, before redirects and interceptors.
   public let request: HTTPRequest
-  private let status: TaskStatus
+  let status: TaskStatus
   private let engine: EngineHandle
 
   /// Creates an object for a task. It keeps nothing of the plan but the request: neither the body, nor the closures of the options.
@@ -43,21 +34,22 @@ public final class HTTPTask: Sendable {
   public var id: RequestID { info.id }
 
   /// The current state of the task.
-  public var state: State {
-    switch status.phase {
-    case .suspended: .suspended
-    case .waiting, .delayed: .waiting
-    case .running(let attempt): attempt.isSuspended ? .suspended : .running
-    case .over: .finished
-    }
-  }
+  public var state: State { status.state }
+
+  /// The current state of the task, and then each change. A slow reader gets the newest state, and misses those in between. The
+  /// sequence ends after ``HTTPTaskInfo/State/finished``.
+  ///
+  /// The sequence does not hold the task: if nobody else does, a suspended task is cancelled.
+  public var states: LatestValues<State, Never> { LatestValues(broadcast: status.states, owner: status) }
 
   /// The bytes that were sent and received so far, with the totals if they are known.
   public var progress: HTTPProgress { status.progress }
 
   /// Returns the current progress, and then each change. A slow reader gets the newest figures, and misses those in between.
-  /// The sequence ends with the task. Each call returns a new sequence.
-  public func progressUpdates() -> AsyncStream<HTTPProgress> { status.progressUpdates() }
+  /// The sequence ends with the task. Each reader reads independently of the others.
+  public func progressUpdates() -> LatestValues<HTTPProgress, Never> {
+    LatestValues(broadcast: status.updates, owner: status)
+  }
 
   /// Begins the task, or continues it after a suspension.
   public func resume() { change(to: false) }

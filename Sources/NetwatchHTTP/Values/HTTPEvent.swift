@@ -83,6 +83,18 @@ public struct HTTPTaskInfo: Hashable, Sendable {
 
 /// A failed attempt to send a request: it ended with an error, or with a status of 400 or above.
 public struct HTTPFailedAttempt: Sendable {
+  /// The state of a task or of a download.
+  public enum State: Hashable, Sendable {
+    /// The task has not begun, or was suspended.
+    case suspended
+    /// The task waits for a path to the network, or for the delay before another attempt.
+    case waiting
+    /// The task is running.
+    case running
+    /// The task is over. Its completion has run, or is about to run.
+    case finished
+  }
+
   /// The task that the attempt belongs to.
   public let task: HTTPTaskInfo
   /// The request that was sent. After redirects, it differs from the request of the task.
