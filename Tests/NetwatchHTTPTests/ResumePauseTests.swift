@@ -117,6 +117,42 @@ import Testing
     #expect(try await observer.first(4).last == .ended)
   }
 
+  @Test func `a download tells its states and its progress, alone and in a tree`() async throws {
+    let download = try download("later/large.bin")
+    let tree = HTTPProgressTree()
+    tree.add(download)
+    #expect(tree.progress.fraction == 0)
+    let reader = Task { await download.progressUpdates().reduce(into: [Int64]()) { $0.append($1.received) } }
+    var states = download.states.makeAsyncIterator()
+    #expect(await states.next() == .suspended)
+    download.resume()
+    #expect(await states.next() == .running)
+    try await pause(download)
+    #expect(await states.next() == .suspended)
+    let fraction = try #require(tree.progress.fraction)
+    #expect(fraction > 0.025 && fraction < 1)
+    download.resume()
+    #expect(try await end() == ["success"])
+    var rest: [HTTPTask.State] = []
+    while let state = await states.next() { rest.append(state) }
+    #expect(rest.last == .finished && rest.count <= 2)
+    let received = await reader.value
+    #expect(received.last == 4_000_000 && received == received.sorted())
+    #expect(tree.progress.fraction == 1 && tree.progress.received == 4_000_000)
+  }
+
+  @Test func `a tree that is cancelled ends its downloads, and keeps what has come`() async throws {
+    let download = try download("drip/large.bin")
+    let tree = HTTPProgressTree()
+    tree.add(download)
+    download.resume()
+    try await eventually(download.progress.received) { $0 > 100_000 }
+    tree.cancel()
+    #expect(try await end() == ["cancelled"])
+    #expect(tree.progress.fraction == 1)
+    #expect(names == ["here.bin.netwatch-part", "here.bin.netwatch-part.json"])
+  }
+
   @Test func `many pauses at random give the same file`() async throws {
     let download = try download()
     for round in 0..<20 {

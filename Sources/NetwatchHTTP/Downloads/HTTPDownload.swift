@@ -18,7 +18,7 @@ import Netwatch
 /// All members can be used from any thread, and no call waits. A paused download that is released ends with `cancelled`, and
 /// its files are kept.
 public final class HTTPDownload: Sendable {
-  private let core: DownloadCore
+  fileprivate let core: DownloadCore
 
   init(_ core: DownloadCore) { self.core = core }
 
@@ -54,6 +54,17 @@ public final class HTTPDownload: Sendable {
   /// - Parameter keepsFiles: Whether the received bytes are kept, so that another download can continue with them. Default:
   ///   false, they are removed.
   public func cancel(keepsFiles: Bool = false) { core.send(keepsFiles ? .stopped : .cancelled) }
+}
+
+extension HTTPProgressTree {
+  /// Adds a download. It has a fraction once the length of the file is known.
+  ///
+  /// - Parameters:
+  ///   - download: The download, in any state.
+  ///   - weight: The weight of the download's fraction among the others. Less than 0 counts as 0. Default: 1.
+  public func add(_ download: HTTPDownload, weight: Double = 1) {
+    add(download.core.status, weight: weight) { [core = download.core] in core.send(.stopped) }
+  }
 }
 
 extension HTTPSessionManager {

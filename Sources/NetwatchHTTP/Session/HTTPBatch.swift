@@ -8,8 +8,17 @@ import NetwatchEventLoop
 /// The batch continues when this object is released.
 public final class HTTPBatch: Sendable {
   private let canceller: @Sendable () -> Void
+  private let tree: @Sendable () -> HTTPProgressTree
 
-  init(_ canceller: @escaping @Sendable () -> Void) { self.canceller = canceller }
+  init(progress tree: @escaping @Sendable () -> HTTPProgressTree, cancel canceller: @escaping @Sendable () -> Void) {
+    self.tree = tree
+    self.canceller = canceller
+  }
+
+  /// The progress of all requests, each with the weight 1, in bytes and as a fraction. You can add the tree to another one.
+  ///
+  /// ``HTTPBatchProgress`` counts the requests that have ended.
+  public var progressTree: HTTPProgressTree { tree() }
 
   /// Cancels all requests that are not over, which ends the batch. Each of them gets the result `cancelled`.
   public func cancel() { canceller() }
@@ -99,7 +108,7 @@ extension HTTPSessionManager {
       make: make)
     // An empty batch ends as it begins, and its completion must not run before the caller has the batch.
     if count > 0 { core.handle(.began) } else { Task { core.handle(.began) } }
-    return HTTPBatch { core.handle(.cancelled) }
+    return HTTPBatch(progress: { core.progressTree }, cancel: { core.handle(.cancelled) })
   }
 }
 
@@ -126,6 +135,11 @@ final class BatchCore<Value: Sendable>: Sendable {
     var machine: BatchMachine
     var tasks: [Int: HTTPTask] = [:]
     var results: [Int: Outcome] = [:]
+    /// The progress of the requests. Nil until somebody asks for it.
+    var tree: HTTPProgressTree?
+    /// The requests that the tree has not got yet: those that have begun, and the number of those that never will.
+    var begun: [HTTPTask] = []
+    var givenUp = 0
     /// The callbacks of the user. They are released with their last call, because what they hold may hold the batch.
     var progress: (@Sendable (HTTPBatchProgress) -> Void)?
     var completion: (@Sendable ([Outcome]) -> Void)?
@@ -154,9 +168,24 @@ final class BatchCore<Value: Sendable>: Sendable {
         hold: session.pending.hold()))
   }
 
+  /// The progress of the requests. Followed only if somebody asks for it.
+  var progressTree: HTTPProgressTree {
+    let (tree, running, ended) = state.withLock { state -> (HTTPProgressTree, [HTTPTask], Int) in
+      if let tree = state.tree { return (tree, [], 0) }
+      // A batch without requests is over, and so is its tree.
+      let tree = HTTPProgressTree(
+        .milliseconds(50), places: max(count, 1), cancelPlaces: { [weak self] in self?.handle(.cancelled) })
+      state.tree = tree
+      return (tree, Array(state.tasks.values), count == 0 ? 1 : state.machine.progress.finished)
+    }
+    for task in running { tree.addToPlace(task) }
+    for _ in 0..<ended { tree.giveUpPlace() }
+    return tree
+  }
+
   func handle(_ event: BatchMachine.Event, _ result: Outcome? = nil) {
     // Done under the lock, so that tasks are begun before they are cancelled, and calls keep their order.
-    state.withLock { state in
+    let (tree, begun, givenUp) = state.withLock { state -> (HTTPProgressTree?, [HTTPTask], Int) in
       if case .ended(let index, _) = event {
         state.tasks[index] = nil
         state.results[index] = result
@@ -166,6 +195,12 @@ final class BatchCore<Value: Sendable>: Sendable {
         let more = effects.flatMap { carryOut($0, &state) }
         effects = more
       }
+      defer { (state.begun, state.givenUp) = ([], 0) }
+      return (state.tree, state.begun, state.givenUp)
+    }
+    if let tree {
+      for task in begun { tree.addToPlace(task) }
+      for _ in 0..<givenUp { tree.giveUpPlace() }
     }
     callbacks.flush()
   }
@@ -176,15 +211,20 @@ final class BatchCore<Value: Sendable>: Sendable {
     case .begin(let index):
       guard let session else {
         state.results[index] = .failure(HTTPError(.invalidated, "request"))
+        state.givenUp += 1
         return state.machine.handle(.ended(index, isFailure: true))
       }
-      state.tasks[index] = make(session, index) { result in
+      let task = make(session, index) { result in
         var isFailure = false
         if case .failure = result { isFailure = true }
         self.handle(.ended(index, isFailure: isFailure), result)
       }
+      state.tasks[index] = task
+      state.begun.append(task)
     case .cancel(let index): state.tasks[index]?.cancel()
-    case .giveUp(let index): state.results[index] = .failure(HTTPError(.cancelled, "cancel"))
+    case .giveUp(let index):
+      state.results[index] = .failure(HTTPError(.cancelled, "cancel"))
+      state.givenUp += 1
     case .report(let progress):
       if let report = state.progress { callbacks.enqueue { report(progress) } }
     case .complete: complete(&state)

@@ -60,6 +60,9 @@ public final class HTTPTask: Sendable {
   /// Cancels the task, which ends with `cancelled`, unless it is already over.
   public func cancel() { engine.cancel(id) }
 
+  /// Cancels the task, without holding this object.
+  var canceller: @Sendable () -> Void { { [engine, id] in engine.cancel(id) } }
+
   private func change(to value: Bool) {
     status.wish(isSuspended: value) { engine.run(id) { value ? $0.handle(.suspended) : $0.resume() } }
   }
