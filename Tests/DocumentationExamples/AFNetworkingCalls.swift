@@ -87,9 +87,15 @@ struct AFNetworkingCalls {
   func follow(_ task: HTTPTask) async throws {
     print(task.progress.sent, task.progress.totalToSend ?? 0)
     for await progress in task.progressUpdates() { print(progress.received) }
+    for await state in task.states { print(state) }
     let stream = try await api.stream(request)
     for try await part in stream.body { print(part.count) }
     _ = try await api.download(request, to: .file(file, replacesExisting: true))
+  }
+
+  @MainActor func foundation(_ task: HTTPTask, _ whole: Progress) {
+    let progress = task.foundationProgress(on: HTTPExecutor(on: MainActor.shared))
+    whole.addChild(progress, withPendingUnitCount: 1)
   }
 
   // MARK: AFHTTPSessionManager
@@ -218,7 +224,8 @@ struct AFNetworkingCalls {
 /// An observer that prints the end of each task of a session.
 struct EventPrinter: HTTPEventObserver {
   func handle(_ event: HTTPEvent) {
-    guard case .finished(let result, let metrics) = event.kind else { return }
-    print(event.task.label ?? "", result, metrics.total)
+    if case .serialized(let result, _, let serializer) = event.kind { print(result, serializer) }
+    guard case .finished(let result, let metrics, let body) = event.kind else { return }
+    print(event.task.label ?? "", result, metrics.total, body.data?.count ?? 0, body.file?.path ?? "")
   }
 }

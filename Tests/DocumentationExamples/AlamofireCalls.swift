@@ -75,12 +75,24 @@ struct AlamofireCalls {
     task.cancel()
     print(task.id, task.request, task.state, task === other)
     for await progress in task.progressUpdates() { print(progress.sent, progress.received) }
+    for await state in task.states { print(state) }
+    print(task.progress.fraction ?? 0, task.progress)
+    let tree = HTTPProgressTree()
+    tree.add(task)
+    tree.add(other, weight: 2)
+    for await progress in tree.progressUpdates() { print(progress) }
     for await event in api.taskEvents() where event.task.id == task.id { print(event.kind) }
     for await event in api.taskEvents() {
-      if case .serialized(let result, let duration) = event.kind { print(result, duration) }
+      if case .serialized(let result, let duration, let serializer) = event.kind { print(result, duration, serializer) }
     }
     print(task.description)
     print(try await api.cURLDescription(of: "users", body: .json(["name": "Ali"])))
+  }
+
+  @MainActor func foundation(_ task: HTTPTask, _ whole: Progress) {
+    let progress = task.foundationProgress(on: HTTPExecutor(on: MainActor.shared))
+    whole.addChild(progress, withPendingUnitCount: 1)
+    print(progress.fractionCompleted)
   }
 
   func options() -> HTTPTaskOptions {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Netwatch
 import NetwatchHTTP
+import NetwatchHTTPFoundation
 
 /// The code of the articles on authentication, retries, tests and events.
 struct HTTPSessionExamples {
@@ -70,16 +71,30 @@ struct HTTPSessionExamples {
 
   func watch(_ api: HTTPSessionManager) async {
     for await event in api.taskEvents() {
-      if case .finished(let result, let metrics) = event.kind {
-        print(event.task.label ?? "", event.request.path ?? "", result, metrics.total)
+      if case .finished(let result, let metrics, let body) = event.kind {
+        print(event.task.label ?? "", event.request.path ?? "", result, metrics.total, body.count)
       }
     }
   }
 
   func follow(_ task: HTTPTask, _ show: Show) async {
-    for await progress in task.progressUpdates() {
-      if let total = progress.totalToReceive { show.update(Double(progress.received) / Double(total)) }
-    }
+    for await progress in task.progressUpdates() { show.update(progress.fraction ?? 0) }
+  }
+
+  func followAll(_ photos: [HTTPTask], _ film: HTTPDownload, _ show: Show) async {
+    let tree = HTTPProgressTree()
+    for photo in photos { tree.add(photo) }
+    tree.add(film, weight: 5)
+    for await progress in tree.progressUpdates() { show.update(progress.fraction ?? 0) }
+  }
+
+  func states(_ task: HTTPTask) async {
+    for await state in task.states { print(state) }
+  }
+
+  @MainActor func foundation(_ task: HTTPTask, _ whole: Progress) {
+    let progress = task.foundationProgress(on: HTTPExecutor(on: MainActor.shared))
+    whole.addChild(progress, withPendingUnitCount: 1)
   }
 
   func options(_ api: HTTPSessionManager, _ user: User) async throws -> User {

@@ -140,7 +140,7 @@ import Testing
       switch event.kind {
       case .sent: kinds.append("sent")
       case .received: kinds.append("received")
-      case .finished(_, let metrics): kinds.append("\(metrics.cacheUse.map { "\($0)" } ?? "server")")
+      case .finished(_, let metrics, _): kinds.append("\(metrics.cacheUse.map { "\($0)" } ?? "server")")
       default: continue
       }
       if kinds.count == 5 { break }

@@ -21,10 +21,10 @@ private final class EventRecorder: HTTPEventObserver {
     case .received(let response): "received \(response.status.code)"
     case .redirected(let request): "redirected \(request.path ?? "")"
     case .retrying(_, let error): "retrying \(error?.kind.description ?? "")"
-    case .finished(.success(let response), _): "finished \(response.status.code)"
-    case .finished(.failure(let error), _): "finished \(error.kind)"
-    case .serialized(.success(let value), _): "serialized \(value)"
-    case .serialized(.failure(let error), _): "refused \(error.kind)"
+    case .finished(.success(let response), _, _): "finished \(response.status.code)"
+    case .finished(.failure(let error), _, _): "finished \(error.kind)"
+    case .serialized(.success(let value), _, by: let serializer): "serialized \(value) by \(serializer)"
+    case .serialized(.failure(let error), _, by: let serializer): "refused \(error.kind) by \(serializer)"
     }
   }
 }
@@ -49,6 +49,12 @@ private final class EventRecorder: HTTPEventObserver {
           connection.write("HTTP/1.1 503 Busy\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n")
           return
         case "/broken": return
+        case "/half":
+          connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
+          return
+        case "/large":
+          connection.write("HTTP/1.1 200 OK\r\nContent-Length: 200000\r\n\r\n")
+          connection.write(Data(repeating: 1, count: 200_000))
         case "/slow":
           connection.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab")
           gate.pass()
@@ -77,7 +83,7 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(events.first?.task.label == "first" && events.first?.task.kind == .data)
     #expect(events.allSatisfy { $0.request.path == "/away" })
     #expect(zip(events, events.dropFirst()).allSatisfy { $0.date <= $1.date })
-    guard case .finished(_, let metrics) = events.last?.kind else { return }
+    guard case .finished(_, let metrics, _) = events.last?.kind else { return }
     #expect(metrics.furtherAttempts == 1 && metrics.bytesReceived == 2)
   }
 
@@ -96,20 +102,60 @@ private final class EventRecorder: HTTPEventObserver {
   @Test func `what a serializer makes of a response is told, with the time that it has taken`() async throws {
     let reply = try await session.send("x", as: TextResponseSerializer())
     #expect(reply.value == "ok" && reply.serializationDuration ?? .zero > .zero)
-    try await eventually(recorder.words.last) { $0 == "serialized ok" }
+    try await eventually(recorder.words.last) { $0 == "serialized ok by TextResponseSerializer" }
     let result = Box<Bool?>(nil)
     session.send("x", as: TextResponseSerializer()) { reply in
       result.change { $0 = (try? reply.get().serializationDuration) != nil }
     }
     #expect(try await eventually(result.now) { $0 != nil } == true)
     await #expect(throws: HTTPError.self) { try await session.send("x", as: Int.self) }
-    try await eventually(recorder.words.last) { $0 == "refused \(HTTPError.Kind.cannotDecodeContentData)" }
+    try await eventually(recorder.words.last) {
+      $0 == "refused \(HTTPError.Kind.cannotDecodeContentData) by DecodableResponseSerializer<Int>"
+    }
     // A task that fails before its serializer, or that has no serializer, causes no such event.
     await #expect(throws: HTTPError.self) { try await session.send("broken", as: TextResponseSerializer()) }
     #expect(try await session.data(for: "x").serializationDuration == nil)
     let words = try await finished(5)
     #expect(words.count { $0.hasPrefix("serialized") || $0.hasPrefix("refused") } == 3)
     #expect(words.last == "finished 200")
+  }
+
+  /// Returns the bodies that the observer has got with the ends of tasks, when there are `count` of them.
+  private func bodies(_ count: Int) async throws -> [HTTPEvent.Body] {
+    _ = try await finished(count)
+    return recorder.events.now.compactMap { if case .finished(_, _, let body) = $0.kind { body } else { nil } }
+  }
+
+  @Test func `the end of a task is told with its body, or with its file`() async throws {
+    let folder = try TemporaryFolder()
+    _ = try await session.send("x", as: TextResponseSerializer())
+    _ = try await session.download("x", to: .file(folder.url("x")))
+    for try await _ in try await session.stream("x").body {}
+    await #expect(throws: HTTPError.self) { try await session.data(for: "half") }
+    await #expect(throws: HTTPError.self) { try await session.download("x", to: .file(folder.url("no/folder"))) }
+    let bodies = try await bodies(5)
+    #expect(bodies.map(\.count) == [2, 2, 2, 2, 0])
+    #expect(bodies.map(\.data) == [Data("ok".utf8), nil, nil, nil, nil])
+    #expect(bodies.map(\.file) == [nil, folder.url("x"), nil, nil, nil])
+  }
+
+  @Test func `an observer gets the caller's body, and a sequence keeps it only for who wants it`() async throws {
+    let events = [session.taskEvents(), session.taskEvents(includesBodies: true)]
+    let reply = try await session.data(for: "large")
+    func place(_ data: Data?) -> UInt? { unsafe data?.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) } }
+    let body = try #require(await bodies(1).first)
+    #expect(body.count == 200_000)
+    #expect(place(body.data) == place(reply.value))
+    session.invalidate()
+    var counts: [Int?] = []
+    for sequence in events {
+      for await event in sequence {
+        guard case .finished(_, _, let body) = event.kind else { continue }
+        #expect(body.count == 200_000)
+        counts.append(body.data?.count)
+      }
+    }
+    #expect(counts == [nil, 200_000])
   }
 
   @Test func `nobody measures a serializer where nobody observes`() async throws {

@@ -127,7 +127,7 @@ import Testing
     final class Recorder: HTTPEventObserver {
       let metrics = Box<[HTTPMetrics]>([])
       func handle(_ event: HTTPEvent) {
-        if case .finished(_, let metrics) = event.kind { self.metrics.change { $0.append(metrics) } }
+        if case .finished(_, let metrics, _) = event.kind { self.metrics.change { $0.append(metrics) } }
       }
     }
     let (server, recorder) = (try NginxServer(), Recorder())

@@ -37,10 +37,15 @@ final class EventHub {
 /// The writing end of a sequence of events. The sequence ends when no engine holds this any more.
 final class EventReader: Sendable {
   private let stream: AsyncStream<HTTPEvent>.Continuation
+  private let includesBodies: Bool
 
-  init(_ stream: AsyncStream<HTTPEvent>.Continuation) { self.stream = stream }
+  /// - Parameter includesBodies: Whether an event that waits for its reader keeps a body in memory.
+  init(_ stream: AsyncStream<HTTPEvent>.Continuation, includesBodies: Bool) {
+    self.stream = stream
+    self.includesBodies = includesBodies
+  }
 
   deinit { stream.finish() }
 
-  func emit(_ event: HTTPEvent) { stream.yield(event) }
+  func emit(_ event: HTTPEvent) { stream.yield(includesBodies ? event : event.withoutData) }
 }

@@ -55,7 +55,7 @@ public struct HTTPSessionConfiguration: Sendable {
   /// allows (RFC 5861). ``HTTPMetrics/cacheUse`` reports what the cache has done.
   public var cache: HTTPDiskCache?
   /// The observers of all events of the session's tasks. Default: none. See also
-  /// ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
+  /// ``HTTPSessionManager/taskEvents(bufferingNewest:includesBodies:)``.
   public var eventObservers: [any HTTPEventObserver] = []
   /// The most connections to one host, at least 1. A request waits while all of them are in use. More than 65,536 counts as
   /// 65,536. Default: 6.

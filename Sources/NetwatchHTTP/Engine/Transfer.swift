@@ -345,7 +345,7 @@ final class Transfer {
       failure.request = chain.request
       outcome = .failure(failure)
     }
-    if engine.events.isObserved { emit(.finished(outcome.map(\.response), metrics)) }
+    if engine.events.isObserved { emit(.finished(outcome.map(\.response), metrics, deliveredBody(of: outcome))) }
     status?.end()
     completion.fulfill((outcome, machine.isActive ? engine.observer : nil))
   }
@@ -737,10 +737,19 @@ extension Transfer {
     engine.events.emit(HTTPEvent(task: info, request: plan.request, date: Date(), kind: kind))
   }
 
+  private func deliveredBody(of outcome: Outcome) -> HTTPEvent.Body {
+    switch outcome.map(\.value) {
+    case .success(.data(let data)): HTTPEvent.Body(count: body.count, data: data, file: nil)
+    case .success(.file(let file)): HTTPEvent.Body(count: body.count, data: nil, file: file)
+    case .success(.none), .failure: HTTPEvent.Body(count: body.count, data: nil, file: nil)
+    }
+  }
+
   /// Returns what sends an event after the response was serialized elsewhere.
-  private func observeSerialization() -> @Sendable (Result<any Sendable, HTTPError>, Duration) -> Void {
-    { [handle = engine.handle, info, request = plan.request] result, duration in
-      let event = HTTPEvent(task: info, request: request, date: Date(), kind: .serialized(result, after: duration))
+  private func observeSerialization() -> ReplyFacts.SerializationObserver {
+    { [handle = engine.handle, info, request = plan.request] result, duration, serializer in
+      let kind = HTTPEvent.Kind.serialized(result, after: duration, by: serializer)
+      let event = HTTPEvent(task: info, request: request, date: Date(), kind: kind)
       handle.run { $0.events.emit(event) }
     }
   }

@@ -33,7 +33,7 @@
         metadata["delay"] = "\(delay)"
         if let error { metadata["error.type"] = "\(error.kind)" }
         logger.notice("a request is tried again", metadata: metadata)
-      case .finished(let result, let figures):
+      case .finished(let result, let figures, _):
         metadata["duration"] = "\(figures.total)"
         metadata["http.request.resend_count"] = "\(figures.furtherAttempts)"
         switch result {

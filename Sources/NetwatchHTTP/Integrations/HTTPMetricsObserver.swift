@@ -31,7 +31,7 @@
     public func handle(_ event: HTTPEvent) {
       switch event.kind {
       case .created: count(1)
-      case .finished(let result, let figures):
+      case .finished(let result, let figures, _):
         count(-1)
         if figures.furtherAttempts > 0 { resends.increment(by: figures.furtherAttempts) }
         let end =

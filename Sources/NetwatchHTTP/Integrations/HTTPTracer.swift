@@ -49,7 +49,7 @@
     /// Ends the span of a task that is over.
     public func handle(_ event: HTTPEvent) {
       if case .created = event.kind { spans.open.withLock { $0[event.task.id] = .some(nil) } }
-      guard case .finished(let result, let figures) = event.kind,
+      guard case .finished(let result, let figures, _) = event.kind,
         let span = spans.open.withLock({ $0.removeValue(forKey: event.task.id) }) ?? nil
       else { return }
       span.attributes["http.request.method"] = event.request.method.rawValue

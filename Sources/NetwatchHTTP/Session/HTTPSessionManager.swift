@@ -321,7 +321,7 @@ extension HTTPReply<ReceivedBody> {
   func serialized<Serializer: ResponseSerializer>(
     by serializer: Serializer
   ) throws(HTTPError) -> HTTPReply<Serializer.Value> {
-    try converted { reply throws(HTTPError) in
+    try converted(by: Serializer.self) { reply throws(HTTPError) in
       try serializer.serialize(reply.response, body: reply.value.data, request: reply.request)
     }
   }
@@ -503,11 +503,16 @@ extension HTTPSessionManager {
   ///
   /// The session does not wait for the reader. To get every event, use ``HTTPSessionConfiguration/eventObservers``.
   ///
-  /// - Parameter capacity: The most events that wait for the reader, at least 1. Beyond it, the oldest events are dropped.
-  ///   Default: 1,024.
-  public func taskEvents(bufferingNewest capacity: Int = 1_024) -> AsyncStream<HTTPEvent> {
+  /// - Parameters:
+  ///   - capacity: The most events that wait for the reader, at least 1. Beyond it, the oldest events are dropped.
+  ///     Default: 1,024.
+  ///   - includesBodies: Whether the events have the bodies that are kept in memory. Each body then stays in memory for as long
+  ///     as its event waits. Default: false, ``HTTPEvent/Body/data`` is nil.
+  public func taskEvents(
+    bufferingNewest capacity: Int = 1_024, includesBodies: Bool = false
+  ) -> AsyncStream<HTTPEvent> {
     AsyncStream(bufferingPolicy: .bufferingNewest(max(capacity, 1))) { stream in
-      let reader = EventReader(stream)
+      let reader = EventReader(stream, includesBodies: includesBodies)
       stream.onTermination = { [engines, weak reader] _ in
         guard let reader else { return }
         engines.forEach { $0.events.remove(reader) }

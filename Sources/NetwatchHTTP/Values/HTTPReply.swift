@@ -18,7 +18,7 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   /// element is ``metrics``.
   public var allMetrics: [HTTPMetrics] { facts.earlierMetrics + [facts.metrics] }
   /// The time that the serializer took. Nil if there was no serializer, or if nothing observes the tasks of the session. See
-  /// ``HTTPSessionConfiguration/eventObservers`` and ``HTTPSessionManager/taskEvents(bufferingNewest:)``.
+  /// ``HTTPSessionConfiguration/eventObservers`` and ``HTTPSessionManager/taskEvents(bufferingNewest:includesBodies:)``.
   public var serializationDuration: Duration? { facts.serializationDuration }
   /// The fields that the server has sent after the body (RFC 9110, section 6.5), such as a checksum. Empty if there are none.
   ///
@@ -39,18 +39,20 @@ public struct HTTPReply<Value: Sendable>: Sendable {
   }
 
   /// Makes another value from this one. If the task is observed, measures the time and reports the result to its observers.
+  ///
+  /// - Parameter serializer: The type of the serializer, which the observers are told.
   func converted<Other: Sendable>(
-    _ convert: (HTTPReply<Value>) throws(HTTPError) -> Other
+    by serializer: Any.Type, _ convert: (HTTPReply<Value>) throws(HTTPError) -> Other
   ) throws(HTTPError) -> HTTPReply<Other> {
     guard let tell = facts.onSerialized else { return with(try convert(self)) }
     let began = ContinuousClock.now
     do {
       let other = try convert(self)
       let duration = ContinuousClock.now - began
-      tell(.success(other), duration)
+      tell(.success(other), duration, "\(serializer)")
       return HTTPReply<Other>(other, facts.serialized(in: duration))
     } catch {
-      tell(.failure(error), ContinuousClock.now - began)
+      tell(.failure(error), ContinuousClock.now - began, "\(serializer)")
       throw error
     }
   }
@@ -72,12 +74,15 @@ final class ReplyFacts: Sendable {
   /// The time that the serializer took. Nil if nothing asks for it.
   let serializationDuration: Duration?
   /// Reports the result of a serializer. Nil if nothing observes it.
-  let onSerialized: (@Sendable (Result<any Sendable, HTTPError>, Duration) -> Void)?
+  let onSerialized: SerializationObserver?
+
+  /// Gets the result of a serializer, the time that it took, and the name of its type.
+  typealias SerializationObserver = @Sendable (Result<any Sendable, HTTPError>, Duration, String) -> Void
 
   init(
     _ response: HTTPResponse, to request: HTTPRequest, _ metrics: HTTPMetrics, earlier: [HTTPMetrics] = [],
     trailers: HTTPFields? = nil, serializationDuration: Duration? = nil,
-    onSerialized: (@Sendable (Result<any Sendable, HTTPError>, Duration) -> Void)? = nil
+    onSerialized: SerializationObserver? = nil
   ) {
     self.response = response
     self.request = request
