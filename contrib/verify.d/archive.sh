@@ -3,13 +3,16 @@
 #
 # Downloads over HTTP and TLS, probes and the log must work on Debian 12 and 13. On Debian 11, without libcurl, and with
 # each libcurl whose TLS netwatch-http cannot judge, netwatch must print one sentence, exit with 2 and make no
-# connection.
+# connection. The uninstaller must remove what the archive's list names, and nothing else.
 be_root "make a Debian to unpack the archive on"
 need_packages mmdebstrap openssl gcc libc6-dev libcurl4-openssl-dev util-linux
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/netwatch/roots
 archive=${1:-$("$top/contrib/package" archive | sed -n 1p)}
 [ -f "$archive" ] || die "there is no file '$archive'; contrib/package archive prints the right one."
 archive=$(realpath "$archive")
+
+# inventory: prints what is in /usr/local, folders with a slash at the end.
+inventory() { (cd "$root/usr/local" && find . -type d -printf '%P/\n' -o -printf '%P\n') | sort; }
 
 # make_root SUITE PACKAGE…: makes the root of a small Debian, or unpacks it from the cache.
 make_root() {
@@ -27,8 +30,9 @@ make_root() {
   fi
   mkdir "$root"
   tar -xf "$cache/$1.tar" -C "$root"
-  tar -xzf "$archive" -C "$root/usr/local" --strip-components 1
   install -m 755 "$work/in-network" "$root/usr/local/bin"
+  inventory >"$work/before"
+  tar -xzf "$archive" -C "$root/usr/local" --strip-components 1
   mkdir "$root/srv/plain" "$root/srv/tls"
   cp "$work/body" "$root/srv/plain/file"
   echo yes >"$root/srv/plain/yes"
@@ -124,6 +128,25 @@ works() {
   expect "keeps a log" sees '1 outage' sh -c 'ip link set enp1s0 down; netwatch -f --log --count 1 && netwatch log'
 }
 
+# uninstalls: checks that the archive is removed by its own list, after netwatch was used.
+uninstalls() {
+  local uninstall=/usr/local/lib/netwatch/uninstall wants=$root/etc/systemd/system/sockets.target.wants
+  installed() { inventory | comm -13 "$work/before" - | grep -v '/$'; }
+  expect "lists its files" diff <(installed) "$root/usr/local/lib/netwatch/files"
+  expect "is not removed by a stranger" ends 1 0 "you may not remove files from '/usr/local/bin'; run: sudo '$uninstall'" \
+    setpriv --reuid=12345 --regid=12345 --clear-groups "$uninstall"
+  mkdir -p "$wants" "$root/etc/netwatch"
+  echo link-local >"$root/etc/netwatch/rules"
+  ln -s /usr/local/lib/systemd/system/netwatch.socket "$wants"
+  expect "is not removed while a unit is enabled" \
+    ends 1 0 'netwatch.socket is enabled; first run: sudo systemctl disable --now netwatch.socket' "$uninstall"
+  rm "$wants/netwatch.socket"
+  expect "is complete until then" diff <(installed) "$root/usr/local/lib/netwatch/files"
+  expect "is removed" ends 0 0 '' "$uninstall"
+  expect "leaves what was there before" diff "$work/before" <(inventory)
+  expect "leaves the log and the rules" test -s "$root/root/.local/state/netwatch/log.sqlite" -a -s "$root/etc/netwatch/rules"
+}
+
 # sees TEXT COMMAND…: checks that a command succeeds and prints TEXT.
 sees() {
   inside "${@:2}" >"$work/output" 2>&1 || { cat "$work/output" && return 1; }
@@ -191,6 +214,7 @@ rm -rf --one-file-system "$root"
 say "Debian 13"
 make_root trixie libcurl4t64
 works
+uninstalls
 rm -rf --one-file-system "$root"
 
 say "Debian 12"
