@@ -104,7 +104,8 @@ package enum Command: String, CaseIterable, Sendable {
       """
     case .log:
       """
-      netwatch --follow --log and netwatch serve --log write the log.
+      netwatch --follow --log and netwatch serve --log write the log. To keep one in the background: systemctl --user enable --now \
+      netwatch-log
 
       Exit status: 0 done, 2 there is no log or it cannot be read, 64 wrong usage.
       """

@@ -346,7 +346,9 @@ import Testing
       #expect(output == [])
       #expect(
         error
-          == "netwatch: there is no log at '\(file)'; netwatch --follow --log and netwatch serve --log write one")
+          == "netwatch: there is no log at '\(file)'; to keep one, run: systemctl --user enable --now netwatch-log "
+          + "(or netwatch --follow --log)"
+      )
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
   }

@@ -48,7 +48,7 @@ ip link set d0 up
 ip route add default via 10.64.0.1
 
 echo "After the installation"
-for unit in netwatch.socket netwatch.service; do
+for unit in netwatch.socket netwatch.service netwatch-log.service; do
   expect "$unit is not enabled" gives disabled systemctl is-enabled $unit
   expect "$unit does not run" gives inactive systemctl is-active $unit
   expect "the user's is not enabled" gives disabled systemctl --global is-enabled $unit
@@ -116,27 +116,25 @@ of_person start netwatch.socket
 expect "starts with its first client" eval 'as_person netwatch status && of_person is-active netwatch.service'
 of_person stop netwatch.socket netwatch.service
 
-echo "The log of the machine's service"
-install -D -m 644 /srv/log/system.conf /etc/systemd/system/netwatch.service.d/log.conf
-systemctl daemon-reload
-systemctl restart netwatch
+echo "The machine's log"
+systemctl start netwatch-log
 expect "is root's alone" gives 700 stat -L -c %a /var/lib/netwatch
+expect "is written without root" test "$(awk '/^Uid:/ { print $2 }' "/proc/$(property MainPID netwatch-log.service)/status")" -ge 61184
+# The outage begins after the log.
+expect "has begun" eval 'netwatch log --file /var/lib/netwatch/log.sqlite | grep -q d0'
 ip link set d0 down
 ip link set d0 up
 ip route add default via 10.64.0.1
 expect "has an outage" eval 'netwatch log --outages --file /var/lib/netwatch/log.sqlite | grep -q link'
-rm -r /etc/systemd/system/netwatch.service.d
-systemctl daemon-reload
-systemctl stop netwatch.socket netwatch.service
+systemctl stop netwatch-log
+expect "ends cleanly" gives success property Result netwatch-log.service
+expect "needs no service" gives inactive systemctl is-active netwatch.service
 
-echo "The log of the user's service"
-as_person mkdir -p -m 700 /home/person/.local/state/netwatch
-as_person install -D -m 644 /srv/log/user.conf /home/person/.config/systemd/user/netwatch.service.d/log.conf
-of_person daemon-reload
-of_person start netwatch.service
+echo "The user's log"
+of_person start netwatch-log
 expect "is the user's alone" gives 600 stat -c %a /home/person/.local/state/netwatch/log.sqlite
 expect "can be read" eval 'as_person env HOME=/home/person netwatch log | grep -q d0'
-of_person stop netwatch.socket netwatch.service
+of_person stop netwatch-log
 
 echo "The user's service without user namespaces"
 rm -r /home/person/.config/systemd/user/netwatch.service.d

@@ -47,8 +47,10 @@ expected=$(sort <<'END'
 755 root root ./usr/bin/netwatch
 755 root root ./usr/lib/netwatch/netwatch-http
 755 root root ./usr/lib/netwatch/netwatch-log
+644 root root ./usr/lib/systemd/system/netwatch-log.service
 644 root root ./usr/lib/systemd/system/netwatch.service
 644 root root ./usr/lib/systemd/system/netwatch.socket
+644 root root ./usr/lib/systemd/user/netwatch-log.service
 644 root root ./usr/lib/systemd/user/netwatch.service
 644 root root ./usr/lib/systemd/user/netwatch.socket
 644 root root ./usr/share/bash-completion/completions/netwatch
@@ -141,7 +143,7 @@ expect "needs no libcurl" tool sh -c "! $rpm --query --requires netwatch | grep 
 expect "removes it" tool sh -c "$rpm --erase netwatch"
 is_gone
 
-# Alpine and Nix take no helper program from the archive, and Alpine takes no units.
+# Alpine and Nix take no helper program from the archive, so Nix takes no unit for the log. Alpine takes no units.
 without() { grep -v "$@" <<<"$expected"; }
 # tree FOLDER: prints the files of a folder with their modes, as if the folder were /usr.
 tree() { (cd "$1" && find . -type f -printf '%m root root ./usr/%P\n' | grep -v /changelog | sort); }
@@ -184,7 +186,7 @@ expect "has the archive" tool sh -c "test -s \"\$($nix eval --raw ${flake/nix --
 expect "runs its installPhase" tool sh -euc "$nix eval --raw ${flake/nix --/nix#default.installPhase --} >/build/phase"'
   mkdir -p /build/nix && tar -xzf /recipes/nix/*.tar.gz -C /build/nix --strip-components 1 && cd /build/nix &&
   { echo "runHook() { :; }"; cat /build/phase; } | out=/build/out bash -eu'
-expect "has the files that it should have" diff <(without -e /lib/netwatch/) <(tree "$tools/build/out")
+expect "has the files that it should have" diff <(without -e /lib/netwatch/ -e /netwatch-log.service) <(tree "$tools/build/out")
 for scope in system user; do
   expect "has a unit that finds it, $scope" grep -q '^ExecStart=/build/out/bin/netwatch ' \
     "$tools/build/out/lib/systemd/$scope/netwatch.service"

@@ -79,7 +79,7 @@ completes /usr/share/bash-completion/bash_completion
 expect "zsh completes" says "$version" typed "zsh -f -i" 'autoload -U compinit; compinit -u' $'netwatch --vers\t'
 expect "fish completes" says '--follow' inside fish -c 'complete -C "netwatch --foll"'
 expect "enables the units" inside sh -c \
-  'systemctl enable netwatch.socket netwatch.service && systemctl --global enable netwatch.socket'
+  'systemctl enable netwatch.socket netwatch.service netwatch-log.service && systemctl --global enable netwatch.socket netwatch-log.service'
 expect "gets a file" gets netwatch
 expect "keeps a log" says "1 outage" inside sh -c \
   'export XDG_STATE_HOME=/root/state && unshare --net netwatch -f --log --count 1 && netwatch log && netwatch report /root/page.html &&
@@ -182,7 +182,7 @@ if [ "$status" = 77 ]; then
 fi
 [ "$status" = 0 ] || exit "$status"
 inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it cannot be installed again."; }
-cp -r "$top/contrib/examples/recipes" "$top/contrib/packaging/systemd"/{log,plain} "$root/srv"
+cp -r "$top/contrib/examples/recipes" "$top/contrib/packaging/systemd/plain" "$root/srv"
 copy_modules "$root" veth
 ln -s /lib/systemd/systemd "$root/init"
 # The first unit would write to the console, and the second one needs a module that is missing.

@@ -1,4 +1,4 @@
-# Starts `netwatch serve` under OpenRC and under runit, on a fresh Debian.
+# Starts `netwatch serve` and the log under OpenRC and under runit, on a fresh Debian.
 # As root, two minutes after the build, and 60 MB from Debian. ARGUMENT: a binary of contrib/release.
 #
 # Another user can use the service, which has none of root's rights. The service restarts when it is killed, reloads its
@@ -9,11 +9,11 @@ binary=${1:-$("$top/contrib/release" --shared | tail -n 1)}
 root=$work/root
 
 say "A fresh Debian"
-make_debian "$root" openrc runit procps iproute2 libnl-3-200 libnl-route-3-200 libc-ares2 libidn2-0
+make_debian "$root" openrc runit procps iproute2 libnl-3-200 libnl-route-3-200 libc-ares2 libidn2-0 libsqlite3-0
 "$top/contrib/packaging/install" "$binary" "$root/usr" /usr
-install -m 755 "$top/contrib/packaging/services/openrc/netwatch" "$root/etc/init.d/"
+install -m 755 -t "$root/etc/init.d" "$top/contrib/packaging/services/openrc"/netwatch{,-log}
 install -D -m 644 "$top/contrib/packaging/services/openrc/netwatch.conf" "$root/etc/conf.d/netwatch"
-cp -r "$top/contrib/packaging/services/runit/netwatch" "$root/etc/sv/"
+cp -r "$top/contrib/packaging/services/runit"/netwatch{,-log} "$root/etc/sv/"
 chroot "$root" useradd --system --no-create-home --shell /usr/sbin/nologin netwatch
 
 # Functions for both supervisors, which run on the fresh Debian.
@@ -91,6 +91,17 @@ tries() {
   expect "is gone again" within is_gone
   expect "has a file for its messages" test -e "$4"
 }
+
+# keeps_a_log START STOP: commands of the supervisor. Root reads the log of the machine if root has no log itself.
+keeps_a_log() {
+  rm -rf /var/lib/netwatch
+  expect "starts the log" eval "$1"
+  expect "writes the log" within eval 'netwatch log | grep -q "not reachable"'
+  expect "keeps it from others" test "$(stat -c '%U %a' /var/lib/netwatch)" = 'netwatch 700'
+  expect "has no right of root" has_no_rights
+  expect "stops the log" eval "$2"
+  expect "has ended" within eval '! service'
+}
 END
 
 cat >"$root/root/openrc" <<'END'
@@ -99,6 +110,7 @@ cat >"$root/root/openrc" <<'END'
 mkdir -p /run/openrc/{daemons,exclusive,failed,hotplugged,inactive,options,scheduled,started,starting,stopping,tmp,wasinactive}
 touch /run/openrc/softlevel
 tries 'rc-service netwatch start' 'rc-service netwatch stop' 'rc-service netwatch reload' /var/log/netwatch.log
+keeps_a_log 'rc-service netwatch-log start' 'rc-service netwatch-log stop'
 exit "$failed"
 END
 
@@ -107,12 +119,14 @@ cat >"$root/root/runit" <<'END'
 export SVDIR=/run/service
 mkdir "$SVDIR"
 runsvdir -P "$SVDIR" >/root/runsvdir 2>&1 &
-# As its owner does for the first time, after which runsvdir sees it within five seconds; afterwards sv starts it.
+# start SERVICE: does as its owner does for the first time, after which runsvdir sees it within five seconds; afterwards
+# sv starts it.
 start() {
-  [ -e "$SVDIR/netwatch" ] || ln -s /etc/sv/netwatch "$SVDIR/"
-  within test -e /etc/sv/netwatch/supervise/ok && sv start netwatch
+  [ -e "$SVDIR/$1" ] || ln -s "/etc/sv/$1" "$SVDIR/"
+  within test -e "/etc/sv/$1/supervise/ok" && sv start "$1"
 }
-tries start 'sv stop netwatch' 'sv hup netwatch' /var/log/netwatch/current
+tries 'start netwatch' 'sv stop netwatch' 'sv hup netwatch' /var/log/netwatch/current
+keeps_a_log 'start netwatch-log' 'sv stop netwatch-log'
 exit "$failed"
 END
 

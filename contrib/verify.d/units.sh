@@ -13,18 +13,23 @@ export XDG_RUNTIME_DIR="$folder/run" HOME="$folder"
 unset XDG_CONFIG_HOME XDG_DATA_HOME SYSTEMD_UNIT_PATH
 
 stand_in=$(type -P true)
+# runs SCOPE UNIT WORDS: replaces the program of a unit by a stand-in, and checks its words.
+runs() {
+  local unit=$folder/$1/$2
+  sed -i "s|^ExecStart=/usr/bin/netwatch |ExecStart=$stand_in |" "$unit"
+  grep -qx -e "ExecStart=$stand_in $3" "$unit" || { say "$1/$2: ExecStart is not \"/usr/bin/netwatch $3\""; failed=1; }
+}
 for scope in system user; do
   mkdir "$folder/$scope"
-  cp "$units/$scope"/netwatch.* "$folder/$scope"
-  sed -i "s|^ExecStart=/usr/bin/netwatch |ExecStart=$stand_in |" "$folder/$scope/netwatch.service"
-  grep -q "^ExecStart=$stand_in serve$" "$folder/$scope/netwatch.service" ||
-    { say "$scope/netwatch.service: ExecStart is not \"/usr/bin/netwatch serve\""; failed=1; }
+  cp "$units/$scope"/netwatch* "$folder/$scope"
+  runs "$scope" netwatch.service serve
+  runs "$scope" netwatch-log.service '--follow --log'
 done
 
 # verify SCOPE: checks units with systemd-analyze, which exits with 0 even after a warning.
 verify() {
   local scope=$1 said
-  if ! said=$(systemd-analyze "--$scope" verify --man=no --recursive-errors=no "$folder/$scope"/netwatch.{service,socket} 2>&1) ||
+  if ! said=$(systemd-analyze "--$scope" verify --man=no --recursive-errors=no "$folder/$scope"/netwatch{,-log}.service "$folder/$scope/netwatch.socket" 2>&1) ||
     [ -n "$said" ]; then
     say "$scope: verify: ${said:-failed without a word}"
     failed=1
@@ -32,23 +37,17 @@ verify() {
 }
 
 exposure() {
-  local scope=$1 said
-  if said=$(systemd-analyze security --offline=true --no-pager "--threshold=$threshold" \
-    "$units/$scope/netwatch.service" 2>&1); then
-    say "$scope/netwatch.service: $(tail -n 1 <<<"$said" | sed 's/.*: *//')"
+  local unit=$1 said
+  if said=$(systemd-analyze security --offline=true --no-pager "--threshold=$threshold" "$units/$unit" 2>&1); then
+    say "$unit: $(tail -n 1 <<<"$said" | sed 's/.*: *//')"
   else
     say "$said"
     failed=1
   fi
 }
 
-verify system
-verify user
-# The units are checked again with the drop-ins that keep a log.
 for scope in system user; do
-  install -D -m 644 "$units/log/$scope.conf" "$folder/$scope/netwatch.service.d/log.conf"
-  sed -i "s|^ExecStart=/usr/bin/netwatch |ExecStart=$stand_in |" "$folder/$scope/netwatch.service.d/log.conf"
   verify "$scope"
+  exposure "$scope/netwatch.service"
+  exposure "$scope/netwatch-log.service"
 done
-exposure system
-exposure user

@@ -24,7 +24,9 @@ package struct LogContents: Sendable {
   package init(reading place: LogPlace) throws(PlainError) {
     guard unsafe access(place.file, F_OK) == 0 || errno != ENOENT else {
       throw PlainError(
-        "there is no log at '\(place.file)'; netwatch --follow --log and netwatch serve --log write one")
+        "there is no log at '\(place.file)'; to keep one, run: systemctl --user enable --now netwatch-log "
+          + "(or netwatch --follow --log)"
+      )
     }
     do {
       try self.init(place, place.readAccess)

@@ -16,6 +16,7 @@ stdenvNoCC.mkDerivation {
     cp bin/netwatch "$out/bin"
     cp -r share "$out"
     cp -r lib/systemd "$out/lib"
+    rm "$out"/lib/systemd/*/netwatch-log.service
     sed -i "s|^ExecStart=/usr/local/bin/|ExecStart=$out/bin/|" "$out"/lib/systemd/*/netwatch.service
     runHook postInstall
   '';
