@@ -1,34 +1,12 @@
-# DocC accepts the libraries' documentation, and 95 % of public declarations have a comment; says where the pages are.
+# DocC accepts the libraries' documentation, 95 % of public declarations have a comment, and a web server has all its pages.
 #
-# Any web server can serve the folder.
-for tool in docc swift-symbolgraph-extract; do
-  command -v "$tool" >/dev/null || die "there is no $tool here; it comes with the toolchains of swift.org."
-done
-libraries=(Netwatch NetwatchNetlink NetwatchObservation NetwatchStream NetwatchLines NetwatchLog NetwatchHTTP NetwatchHTTPFoundation)
+# contrib/docs builds the pages.
+quietly "$top/contrib/docs"
 scratch=$top/.build-docs
-rm -rf "$scratch"
-mkdir "$scratch"
-
-for library in "${libraries[@]}"; do swift build --package-path "$top" --target "$library" >&2; done
-programs=$(swift build --package-path "$top" --show-bin-path)
-target=$(swift -print-target-info | sed -n 's/^ *"triple": "\(.*\)",$/\1/p' | sed -n 1p)
-# The modules import each other and the C headers.
-includes=(-I "$programs/Modules")
-for folder in "$top"/Sources/C*/; do includes+=(-I "$folder"); done
-for flag in $(pkg-config --cflags-only-I libnl-3.0 libcurl openssl); do includes+=(-Xcc "$flag"); done
-
-for library in "${libraries[@]}"; do
-  say "Documenting $library"
-  mkdir "$scratch/$library"
-  swift-symbolgraph-extract -module-name "$library" -output-dir "$scratch/$library" -minimum-access-level public \
-    -target "$target" "${includes[@]}" -module-cache-path "$scratch/cache" >&2
-  docc convert "$top/Sources/$library/$library.docc" --additional-symbol-graph-dir "$scratch/$library" \
-    --warnings-as-errors --enable-inherited-docs --fallback-bundle-identifier "$library" \
-    --output-path "$scratch/$library.doccarchive" >&2
-done
+archives=("$scratch"/*.doccarchive)
 # What a protocol or the compiler supplies does not count: inherited comments, synthesized members, and members that
 # implement a requirement of another module, such as == and description.
-python3 - "${libraries[@]/#/$scratch/}" <<'PYTHON'
+python3 - "${archives[@]%.doccarchive}" <<'PYTHON' || failed=1
 import json
 import pathlib
 import sys
@@ -67,6 +45,48 @@ for folder in sys.argv[1:]:
             print(f"  no comment: {name}", file=sys.stderr)
 sys.exit(failed)
 PYTHON
-archives=("${libraries[@]/%/.doccarchive}")
-docc merge "${archives[@]/#/$scratch/}" --synthesized-landing-page-name netwatch --output-path "$scratch/site" >&2
-printf '%s\n' "$scratch/site"
+# The first page is read as a browser does: it, what it links to, the files of these pages, and the contents that their scripts load.
+python3 - "$scratch/site" <<'PYTHON' || failed=1
+import functools
+import http.server
+import re
+import sys
+import threading
+import urllib.error
+import urllib.request
+from urllib.parse import urljoin
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Handler, directory=sys.argv[1]))
+threading.Thread(target=server.serve_forever, daemon=True).start()
+root = f"http://127.0.0.1:{server.server_port}/"
+missing = set()
+
+
+@functools.cache
+def text(address):
+    try:
+        with urllib.request.urlopen(address) as response:
+            return response.read().decode(errors="replace")
+    except urllib.error.HTTPError as error:
+        missing.add(f"{address.removeprefix(root)}: {error.code}")
+        return ""
+
+
+pages = [urljoin(root, link) for link in re.findall(r'href="([^"]+)"', text(root))]
+for page in pages:
+    for file in re.findall(r'(?:href|src)="([^"]+\.(?:css|js|svg|ico))"', text(page)):
+        text(urljoin(page, file))
+    contents = text(f"{root}data/{page.removeprefix(root).rstrip('/')}.json")
+    for picture in re.findall(r'"url":"([^"]+\.svg)"', contents.replace("\\/", "/")):
+        text(urljoin(root, picture))
+print(f"The first page leads to {len(pages)} pages.", file=sys.stderr)
+for fault in sorted(missing):
+    print(f"  not there: {fault}", file=sys.stderr)
+sys.exit(bool(missing) or not pages)
+PYTHON

@@ -17,8 +17,9 @@ TOP = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 def uses_of(module):
-    """For each file of a module, the files whose types it names."""
-    code = {path.relative_to(module).as_posix(): TEXT.sub(" ", path.read_text()) for path in module.rglob("*.swift")}
+    """For each file of a module, the files whose types it names. The code of a tutorial is text."""
+    code = {path.relative_to(module).as_posix(): TEXT.sub(" ", path.read_text()) for path in module.rglob("*.swift")
+            if not any(parent.suffix == ".docc" for parent in path.parents)}
     home = {name: file for file, text in code.items() for name in TYPE.findall(text)}
     words = {file: set(re.findall(r"\b[A-Z]\w*", text)) for file, text in code.items()}
     return {file: {home[word] for word in words[file] & home.keys()} - {file} for file in code}

@@ -1,0 +1,2 @@
+import Netwatch
+import NetwatchNetlink

@@ -1,0 +1,5 @@
+import Netwatch
+import NetwatchNetlink
+
+let monitor = try NetworkMonitor.start()
+print("now:", monitor.currentPath)
