@@ -163,10 +163,10 @@ import Testing
     #expect(await Self.last(of: tree)?.fraction == 1)
     let late = Self.task(in: tree)
     var again = tree.progressUpdates().makeAsyncIterator()
-    #expect(await again.next()?.fraction == 0.8)
+    #expect(await again.next(isolation: #isolation)?.fraction == 0.8)
     late.end()
-    #expect(await again.next()?.fraction == 1)
-    #expect(await again.next() == nil)
+    #expect(await again.next(isolation: #isolation)?.fraction == 1)
+    #expect(await again.next(isolation: #isolation) == nil)
   }
 
   @Test func `a tree that nobody holds goes, though its tasks run`() {

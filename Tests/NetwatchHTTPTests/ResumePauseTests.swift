@@ -124,17 +124,17 @@ import Testing
     #expect(tree.progress.fraction == 0)
     let reader = Task { await download.progressUpdates().reduce(into: [Int64]()) { $0.append($1.received) } }
     var states = download.states.makeAsyncIterator()
-    #expect(await states.next() == .suspended)
+    #expect(await states.next(isolation: #isolation) == .suspended)
     download.resume()
-    #expect(await states.next() == .running)
+    #expect(await states.next(isolation: #isolation) == .running)
     try await pause(download)
-    #expect(await states.next() == .suspended)
+    #expect(await states.next(isolation: #isolation) == .suspended)
     let fraction = try #require(tree.progress.fraction)
     #expect(fraction > 0.025 && fraction < 1)
     download.resume()
     #expect(try await end() == ["success"])
     var rest: [HTTPTask.State] = []
-    while let state = await states.next() { rest.append(state) }
+    while let state = await states.next(isolation: #isolation) { rest.append(state) }
     #expect(rest.last == .finished && rest.count <= 2)
     let received = await reader.value
     #expect(received.last == 4_000_000 && received == received.sorted())

@@ -113,16 +113,16 @@ import Testing
     let session = try HTTPSessionManager()
     let task = try task(of: session, server)
     var states = task.states.makeAsyncIterator()
-    #expect(await states.next() == .suspended)
+    #expect(await states.next(isolation: #isolation) == .suspended)
     for _ in 0..<2 {
       task.resume()
-      #expect(await states.next() == .running)
+      #expect(await states.next(isolation: #isolation) == .running)
       task.suspend()
-      #expect(await states.next() == .suspended)
+      #expect(await states.next(isolation: #isolation) == .suspended)
     }
     task.cancel()
-    #expect(await states.next() == .finished)
-    #expect(await states.next() == nil)
+    #expect(await states.next(isolation: #isolation) == .finished)
+    #expect(await states.next(isolation: #isolation) == nil)
     #expect(await task.states.reduce(into: [HTTPTask.State]()) { $0.append($1) } == [.finished])
   }
 
@@ -134,13 +134,13 @@ import Testing
     let options = HTTPTaskOptions.with { $0.reachabilityTimeout = .seconds(60) }
     let task = session.dataTask(try HTTPRequest(.get, to: server.url), options: options) { _ in }
     var states = task.states.makeAsyncIterator()
-    #expect(await states.next() == .suspended)
+    #expect(await states.next(isolation: #isolation) == .suspended)
     task.resume()
-    #expect(await states.next() == .waiting)
+    #expect(await states.next(isolation: #isolation) == .waiting)
     path.set(true)
-    #expect(await states.next() == .running)
+    #expect(await states.next(isolation: #isolation) == .running)
     session.invalidate()
-    #expect(await states.next() == .finished)
+    #expect(await states.next(isolation: #isolation) == .finished)
   }
 
   @Test func `the states of a suspended task that nobody holds end with it`() async throws {

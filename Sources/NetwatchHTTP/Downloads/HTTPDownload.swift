@@ -30,14 +30,14 @@ public final class HTTPDownload: Sendable {
   public var state: HTTPTask.State { core.status.state }
   /// The current state of the download, and then each change. A slow reader gets the newest state, and misses those in between.
   /// The sequence ends after ``HTTPTaskInfo/State/finished``.
-  public var states: LatestValues<HTTPTask.State, Never> {
+  public var states: some AsyncSequence<HTTPTask.State, Never> & Sendable {
     LatestValues(broadcast: core.status.states, owner: core.status)
   }
   /// The progress of the whole file, including the bytes of earlier downloads. It falls if the download has to begin again.
   public var progress: HTTPProgress { core.status.progress }
   /// Returns the current progress of the whole file, and then each change. A slow reader gets the newest figures, and misses
   /// those in between. The sequence ends with the download. Each reader reads independently of the others.
-  public func progressUpdates() -> LatestValues<HTTPProgress, Never> {
+  public func progressUpdates() -> some AsyncSequence<HTTPProgress, Never> & Sendable {
     LatestValues(broadcast: core.status.updates, owner: core.status)
   }
   /// The facts that another download needs to continue this one. Nil if it would have to begin again.

@@ -40,14 +40,14 @@ public final class HTTPTask: Sendable {
   /// sequence ends after ``HTTPTaskInfo/State/finished``.
   ///
   /// The sequence does not hold the task: if nobody else does, a suspended task is cancelled.
-  public var states: LatestValues<State, Never> { LatestValues(broadcast: status.states, owner: status) }
+  public var states: some AsyncSequence<State, Never> & Sendable { LatestValues(broadcast: status.states, owner: status) }
 
   /// The bytes that were sent and received so far, with the totals if they are known.
   public var progress: HTTPProgress { status.progress }
 
   /// Returns the current progress, and then each change. A slow reader gets the newest figures, and misses those in between.
   /// The sequence ends with the task. Each reader reads independently of the others.
-  public func progressUpdates() -> LatestValues<HTTPProgress, Never> {
+  public func progressUpdates() -> some AsyncSequence<HTTPProgress, Never> & Sendable {
     LatestValues(broadcast: status.updates, owner: status)
   }
 
