@@ -16,18 +16,12 @@ extension GuestTests {
       try radios.start(network)
       try radios.join(network)
       try radios.setPower(-58)
-      try USB.addAdapter(1, to: radios.station)
+      try USB.addCable(to: radios.station)
       try radios.station.run(
-        "ip link set usb0 down", "ip link set usb0 name eth0", "ip link set eth0 up",
-        "ip route add default via 10.66.0.1 dev eth0", "ip addr add 10.77.0.2/24 dev wlan0",
+        "ip addr add 10.66.0.2/24 dev eth0", "ip route add default via 10.66.0.1 dev eth0",
+        "ip addr add 10.77.0.2/24 dev wlan0",
         "ip route add default via 10.77.0.1 dev wlan0 metric 600")
       let command = [Programs.netwatch, "--format", "text", "--color", "always"]
-      let status = try ChildProcess.run(radios.station.command(command), environment: Self.terminal)
-      show("\u{1b}[2m$\u{1b}[0m \u{1b}[1mnetwatch\u{1b}[0m")
-      for line in status.output { show(line) }
-      #expect(status.output[0].contains("wired"))
-
-      show("")
       show("\u{1b}[2m$\u{1b}[0m \u{1b}[1mnetwatch --follow --traffic\u{1b}[0m")
       let follow = try ChildProcess(
         radios.station.command(command + ["--follow", "--traffic"]), environment: Self.terminal)
@@ -48,11 +42,20 @@ extension GuestTests {
           "while :; do head -c $((RANDOM / 8)) /dev/zero >/dev/udp/10.77.0.2/9; sleep 0.05; done 2>/dev/null",
         ]))
       defer { sender.signal(SIGKILL) }
-      try radios.station.run("ip link set eth0 down")
+      try Guest.run("ip link set cable down")
+      try see("not reachable", rates: 0)
+      // NetworkManager or systemd-networkd would do this.
+      try radios.station.run("ip route del default dev eth0")
       try see("Café", rates: 0)
       try see("↓", rates: 3)
       try radios.stop()
       try see("not reachable", rates: 0)
+
+      show("")
+      show("\u{1b}[2m$\u{1b}[0m \u{1b}[1mnetwatch -v\u{1b}[0m")
+      let status = try ChildProcess.run(radios.station.command(command + ["-v"]), environment: Self.terminal)
+      for line in status.output { show(line) }
+      #expect(status.output.joined().contains("the cable or its other end is missing"))
     }
   }
 }

@@ -20,6 +20,9 @@ enum Guest {
     let result = try ChildProcess.run(["sh", "-c", command])
     guard result.ending == .exited(0) else { throw TestFailure("\(command): \(result.ending) \(result.error)") }
   }
+
+  /// Returns whether the kernel has a module.
+  static func hasModule(_ name: String) -> Bool { (try? run("modprobe --dry-run --quiet \(name)")) != nil }
 }
 
 extension ChildProcess {

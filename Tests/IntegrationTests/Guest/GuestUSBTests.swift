@@ -22,6 +22,24 @@ extension GuestTests {
         "ip addr add 10.66.0.2/24 dev usb0", "ip link set usb0 up", "ip route add default via 10.66.0.1")
     }
 
+    /// Moves an adapter into a namespace, as `eth0` without an address. Its cable leads to the adapter `cable` of the guest itself, by a
+    /// USB port that leads back to the same machine (`dummy_hcd`). `eth0` has carrier while `cable` is up.
+    static func addCable(to namespace: NetworkNamespace) throws {
+      try Guest.run("modprobe -a dummy_hcd cdc_ether g_ether")
+      /// Waits for the link of the device, and returns the link's name.
+      func link(of device: String) throws -> String {
+        let folder = "/sys/class/net"
+        let file = try waitForFile(in: folder) { name in
+          (try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)"))?.contains(device) == true
+        }
+        return String(file.split(separator: "/").last ?? "")
+      }
+      try Guest.run("ip link set \(link(of: "/dummy_udc")) name cable && ip link set cable up")
+      try Guest.run("ip link set \(link(of: "/dummy_hcd")) netns \(namespace.pid) name eth0")
+      try namespace.run("ip link set eth0 up")
+      try namespace.waitUntilRunning("eth0")
+    }
+
     private static func waitForFile(in folder: String, where matches: (String) -> Bool) throws -> String {
       var name: String?
       func names() -> [String] {
@@ -31,6 +49,26 @@ extension GuestTests {
       }
       try eventually(names()) { _ in name != nil }
       return "\(folder)/\(name ?? "")"
+    }
+
+    @Test(.enabled(if: Guest.hasModule("dummy_hcd"), "the kernel has no USB port that leads back"))
+    func `a cable is pulled, and plugged in again`() throws {
+      let namespace = try NetworkNamespace(withSysfs: true)
+      try Self.addCable(to: namespace)
+      try namespace.run("ip addr add 10.66.0.2/24 dev eth0", "ip route add default via 10.66.0.1")
+      let follow = try namespace.follow()
+      let line = try follow.next()
+      #expect(line.summary == "wifi initial eth0")
+      #expect(line.medium == "wired")
+      try Guest.run("ip link set cable down")
+      let lost = try follow.next()
+      #expect(lost.summary == "not-reachable no_carrier -")
+      #expect(
+        lost.object["sentence"] as? String
+          == "Offline: eth0 has no carrier; the cable or its other end is missing.")
+      try Guest.run("ip link set cable up")
+      #expect(try follow.summary() == "wifi route_up eth0")
+      try Guest.run("modprobe -r g_ether dummy_hcd")
     }
 
     @Test(arguments: [("rndis_host", 2, true), ("cdc_ether", 1, false)])
