@@ -175,7 +175,7 @@ let package = Package(
       [
         "CLinux", "DocumentationExamples", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand",
         "NetwatchLogCommand", "NetwatchProbe",
-        "NetwatchTestSupport", "ReadmeExample", "TestSandbox",
+        "NetwatchTestSupport", "ReadmeExample", "ReadmeHTTPExample", "TestSandbox",
       ],
       exclude: ["Golden"]),
     // What the traits add; contrib/verify traits runs them with all traits.
@@ -205,7 +205,7 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/HTTPProbe", swiftSettings: settings),
-    // The code of the articles and the README, so that it compiles.
+    // The code of the articles, so that it compiles.
     .target(
       name: "DocumentationExamples",
       dependencies: [
@@ -214,8 +214,12 @@ let package = Package(
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/DocumentationExamples", swiftSettings: settings),
+    // The programs of the README; the first one is also that of the tutorial.
     .executableTarget(
       name: "ReadmeExample", dependencies: ["Netwatch", "NetwatchNetlink"], path: "Tests/ReadmeExample",
       swiftSettings: settings),
+    .executableTarget(
+      name: "ReadmeHTTPExample", dependencies: ["Netwatch", "NetwatchHTTP", "NetwatchNetlink"],
+      path: "Tests/ReadmeHTTPExample", swiftSettings: settings),
   ]
 )

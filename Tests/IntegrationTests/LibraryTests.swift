@@ -76,20 +76,6 @@ import Testing
     while try probe.nextLine() != "wifi route_up 1" {}
   }
 
-  @Test func `the example of the README runs as it stands there`() throws {
-    let source = try String(contentsOfFile: "Tests/ReadmeExample/ReadmeExample.swift", encoding: .utf8)
-    let readme = try String(contentsOfFile: "README.md", encoding: .utf8)
-    #expect(readme.contains("```swift\n\(source)```"))
-
-    let namespace = try NetworkNamespace.online()
-    // `stdbuf` makes the example write each line at once. Into a pipe, `print` would hold its lines back.
-    let example = try ChildProcess(namespace.command(["stdbuf", "-oL", Programs.readmeExample]))
-    #expect(try example.nextLine() == "now: virtual v0, 10.0.0.1")
-    #expect(try example.nextLine() == "virtual v0, 10.0.0.1")
-    try namespace.run("ip link set v1 down")
-    #expect(try example.nextLine() == "not reachable: no carrier")
-  }
-
   @Test func `one of two that watch the same source leaves, and the other misses nothing`() throws {
     let namespace = try NetworkNamespace.online()
     let probe = try ChildProcess(namespace.command([Programs.probe, "watchers"]))

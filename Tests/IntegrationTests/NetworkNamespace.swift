@@ -259,4 +259,5 @@ enum Programs {
   }
 
   static var readmeExample: String { "\(folder)/ReadmeExample" }
+  static var readmeHTTPExample: String { "\(folder)/ReadmeHTTPExample" }
 }

@@ -187,28 +187,6 @@ import Testing
 
   // MARK: The first two minutes
 
-  /// The commands that README tells a new user to type make the mark for a busy network appear.
-  @Test func `the commands of README show a busy network`() throws {
-    let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../..")
-    let readme = try String(contentsOf: top.appending(path: "README.md"), encoding: .utf8)
-    let commands = readme.split(separator: "\n").filter { $0.hasPrefix("    netwatch ") }.map { $0.dropFirst(13) }
-    #expect(commands.contains("serve &"))
-    #expect(commands.contains { $0.hasPrefix("--follow ") })
-    let run = try #require(commands.first { $0.hasPrefix("run ") })
-    #expect(!run.hasPrefix("run --"))
-    let service = try RunningService()
-    let terminal = try PseudoTerminal(
-      service.namespace.command(["env"] + service.environment + [Programs.netwatch, "--follow"]))
-    try terminal.wait { $0.text.contains("v0") }
-    let command = try ChildProcess(
-      [Programs.netwatch, "run", "sh", "-c", "read -r line"], environment: service.environment)
-    try terminal.wait { $0.text.contains("busy, 1 in flight") }
-    command.write("\n")
-    #expect(try command.wait() == .exited(0))
-    try terminal.wait { $0.text.contains("idle") }
-    #expect(!terminal.picture.text.contains("no service runs"))
-  }
-
   @Test func `without a service, a person is told how requests become visible`() throws {
     let namespace = try NetworkNamespace.online()
     let folder = try TemporaryFolder()

@@ -86,6 +86,7 @@ import Testing
         $0.portalURL = PortalURL("http://10.1.0.254/login")
       }),
     Situation(testDescription: "cable-out") { kernel([.link(2, "eth0", .noCarrier), .link(3, "wlan0", .down)]) },
+    Situation(testDescription: "only-cable-out") { kernel([.link(2, "eth0", .noCarrier)]) },
     Situation(testDescription: "no-address") { kernel([.link(2, "eth0")]) },
     Situation(
       testDescription: "router-dead",

@@ -131,10 +131,10 @@ expect "ends cleanly" gives success property Result netwatch-log.service
 expect "needs no service" gives inactive systemctl is-active netwatch.service
 
 echo "The user's log"
-of_person start netwatch-log
+expect "is kept by the commands of README" as_person env HOME=/home/person sh -e /srv/keep-a-log
 expect "is the user's alone" gives 600 stat -c %a /home/person/.local/state/netwatch/log.sqlite
 expect "can be read" eval 'as_person env HOME=/home/person netwatch log | grep -q d0'
-of_person stop netwatch-log
+of_person disable --now netwatch-log
 
 echo "The user's service without user namespaces"
 rm -r /home/person/.config/systemd/user/netwatch.service.d

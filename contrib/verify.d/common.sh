@@ -21,6 +21,18 @@ says() {
   grep -qF -e "$1" "$work/output" || { cat "$work/output" && false; }
 }
 
+# readme_block LINE: prints the block of README that has a line which begins with LINE.
+readme_block() {
+  LINE=$1 awk '
+    /^```/ {
+      if (isBlock && isWanted) { printf "%s", text; isFound = 1; exit }
+      isBlock = !isBlock; isWanted = 0; text = ""
+      next
+    }
+    isBlock { text = text $0 "\n"; if (index($0, ENVIRON["LINE"]) == 1) isWanted = 1 }
+    END { exit !isFound }' "$top/README.md" || die "README has no block with the line '$1'."
+}
+
 # The folders of this machine that `inside` shows at the same paths.
 root_folders=()
 

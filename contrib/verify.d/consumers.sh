@@ -3,7 +3,8 @@
 # As root, twenty minutes; 300 MB from Debian. ARGUMENTS: names of products.
 #
 # The package depends on this commit by its URL and uses a single product. It is built, and runs a few lines that use
-# the product. The libraries that each program needs are compared with contrib/PRODUCTS.md.
+# the product. The libraries that each program needs are compared with contrib/PRODUCTS.md. At the end, the package of
+# README is built with its program.
 be_root "make a Debian to build on"
 need_swift
 need_packages binutils git python3
@@ -184,3 +185,12 @@ END
     { say "  FAILED  $product is linked to '${needs:-none}', and contrib/PRODUCTS.md says '$promised'"; failed=1; continue; }
   say "  ok      $product ($((SECONDS - began)) s)"
 done
+
+# Only the URL of README's manifest is replaced.
+git -C "$root/source/netwatch.git" update-ref refs/heads/main "$(git -C "$top" rev-parse HEAD)"
+mkdir -p "$root/readme/Sources/example"
+readme_block '// swift-tools-version' | sed 's|URL of this repository|file:///source/netwatch.git|' >"$root/readme/Package.swift"
+cp "$top/Tests/ReadmeExample/main.swift" "$root/readme/Sources/example"
+expect "README: its package builds" inside env PATH="$toolchain/bin:/usr/bin:/bin" swift build --package-path /readme
+expect "README: its program runs" says 'now: not reachable' \
+  inside env LD_LIBRARY_PATH="$toolchain/lib/swift/linux" timeout 10 unshare --net stdbuf -oL /readme/.build/debug/example

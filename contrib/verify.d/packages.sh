@@ -183,6 +183,7 @@ fi
 [ "$status" = 0 ] || exit "$status"
 inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it cannot be installed again."; }
 cp -r "$top/contrib/examples/recipes" "$top/contrib/packaging/systemd/plain" "$root/srv"
+readme_block 'systemctl --user enable --now netwatch-log' >"$root/srv/keep-a-log"
 copy_modules "$root" veth
 ln -s /lib/systemd/systemd "$root/init"
 # The first unit would write to the console, and the second one needs a module that is missing.

@@ -39,6 +39,14 @@ for path in libnetwatch.follow(): print(path.reason, flush=True)'
   expect "follow(): ends with KeyboardInterrupt" ends "$running" 130
   expect "follow(): shows where it was" has "$work/errors" 1 '^KeyboardInterrupt$'
   expect "README: its first example runs" timeout 30 python "$work/example.py"
+
+  readme_block 'WIFI ' >"$work/wanted"
+  readme_block 'import libnetwatch' >"$work/follow.py"
+  start python -u "$work/follow.py"
+  expect "README of netwatch: its example says the state at once" has "$work/lines" 1 "^$(sed q "$work/wanted")\$"
+  pull
+  expect "README of netwatch: its example says what README shows" within_time cmp "$work/wanted" "$work/lines"
+  kill -TERM "$running"
   exit "$failed"
 fi
 
