@@ -178,6 +178,7 @@ package final class OwnChild {
   private let kind: idtype_t
   private let id: id_t
   private let descriptor: CInt
+  private var watch: (loop: EventLoop, registration: EventLoop.Registration)?
 
   /// P_PIDFD, since Linux 5.4.
   private static let byDescriptor: UInt32 = 3
@@ -194,7 +195,27 @@ package final class OwnChild {
     (self.kind, id) = isKnown ? (kind, id_t(descriptor)) : (P_PID, id_t(process))
   }
 
+  /// Calls `body` on the loop, once, when the child has ended, unless this object is released before. If other code has waited for
+  /// the child, or the kernel has because SIGCHLD is ignored, its status is not known, and counts as 0.
+  ///
+  /// - Throws: A `SystemError` if the child cannot be watched.
+  package func whenEnded(on loop: EventLoop, _ body: @escaping (ProcessEnding) -> Void) throws(SystemError) {
+    let registration = try loop.watch(descriptor, for: .readable) { [unowned self] _ in
+      let isThere = wait(WEXITED | WNOHANG | WNOWAIT)
+      guard let ending = isThere ? ChildProcess.ending(of: process) : .exited(0) else { return }
+      stopWatching()
+      body(ending)
+    }
+    watch = (loop, registration)
+  }
+
+  private func stopWatching() {
+    if let watch { watch.loop.remove(watch.registration) }
+    watch = nil
+  }
+
   deinit {
+    stopWatching()
     // Check whether the child still has its number, which it keeps until it is waited for.
     if wait(WEXITED | WNOHANG | WNOWAIT) {
       kill(-process, SIGKILL)

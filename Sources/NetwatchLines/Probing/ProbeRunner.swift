@@ -15,6 +15,8 @@ package struct ProbeSettings {
   package var interval = Duration.seconds(300)
   /// The value of the request's User-Agent field.
   package let userAgent: String
+  /// The path of the helper. Nil, the default, for the one beside this program.
+  package var helper: String?
   /// Whether the source fails if no probe can be made. Otherwise this is reported once, and all results are unknown. Default:
   /// false.
   package var isRequired = false
@@ -66,7 +68,7 @@ package final class ProbeRunner {
   private let answered: (_ isNews: Bool) -> Void
   private let failed: (PlainError) -> Void
   private var schedule: ProbeSchedule?
-  private var child: (number: Int, process: pid_t)?
+  private var child: (number: Int, process: OwnChild)?
   private var messages: Set<String> = []
 
   /// Creates a runner that makes no probe yet.
@@ -89,10 +91,10 @@ package final class ProbeRunner {
     self.begins = begins
     self.answered = answered
     self.failed = failed
-    program = try HelperProgram.http.find(for: "--probe")
+    if let helper = settings.helper { program = helper } else { program = try HelperProgram.http.find(for: "--probe") }
     schedule = ProbeSchedule(
       settings.timing, on: loop, start: { [unowned self] in start($0, over: $1) },
-      kill: { [unowned self] number in if child?.number == number { end() } },
+      kill: { [unowned self] number in if child?.number == number { child = nil } },
       answered: { [unowned self] isNews in self.answered(isNews) })
   }
 
@@ -110,7 +112,7 @@ package final class ProbeRunner {
 
   /// Ends the running probe and makes no more.
   package func stop() {
-    end()
+    child = nil
     schedule?.stop()
   }
 
@@ -121,9 +123,11 @@ package final class ProbeRunner {
       let output = try Pipe()
       try output.readWithoutWaiting()
       // If the loader cannot load the helper, its message comes through the same pipe.
-      let process = try ChildProcess.spawn(
-        program, arguments(interface), descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)])
-      try ChildProcess.whenEnded(process, on: loop) { [weak self] ending in self?.conclude(number, ending, output) }
+      let process = OwnChild(
+        try ChildProcess.spawn(
+          program, arguments(interface), descriptors: [(output.write, STDOUT_FILENO), (output.write, STDERR_FILENO)],
+          closesOthers: true))
+      try process.whenEnded(on: loop) { [unowned self] ending in conclude(number, ending, output) }
       child = (number, process)
       begins()
     } catch {
@@ -138,14 +142,7 @@ package final class ProbeRunner {
       + ["--user-agent=\(settings.userAgent)", "--", settings.url]
   }
 
-  /// Ends the process with SIGKILL. Its end is reported like any other.
-  private func end() {
-    if let child { kill(-child.process, SIGKILL) }
-    child = nil
-  }
-
   private func conclude(_ number: Int, _ ending: ProcessEnding, _ output: Pipe) {
-    guard child?.number == number else { return }
     child = nil
     let text = output.text(upTo: Self.answerSize)
     switch ending {
