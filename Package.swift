@@ -155,7 +155,10 @@ let package = Package(
       ]),
     tests(
       "NetwatchCLITests",
-      ["NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchOptions", "NetwatchStream", "NetwatchTestSupport"],
+      [
+        "NetwatchCLI", "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchOptions", "NetwatchStream",
+        "NetwatchTestSupport",
+      ],
       exclude: ["Golden"]),
     tests(
       "NetwatchHTTPCommandTests", ["NetwatchHTTPCommand", "NetwatchHTTP"]),

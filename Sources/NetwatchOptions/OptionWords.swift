@@ -11,15 +11,19 @@ extension OptionParser {
     for word in words {
       let end = word.firstIndex(of: "=") ?? word.endIndex
       let name = String(word[..<end])
-      let value = end < word.endIndex ? String(word[word.index(after: end)...]) : nil
+      let given = end < word.endIndex ? String(word[word.index(after: end)...]) : nil
       guard let option = options.first(where: { $0.about.isInLibrary && $0.about.name == "--\(name)" }) else {
         throw PlainError("there is no option '\(name.sanitizedForTerminal)'.")
       }
-      if case .none = option.about.argument {
-        try option.store(&values, isOn(value ?? "yes", name) ? "yes" : "no")
+      var text = given
+      switch option.about.argument {
+      case .none:
+        try option.store(&values, isOn(given ?? "yes", name) ? "yes" : "no")
         continue
+      case .optional(_, let otherwise): text = given ?? otherwise
+      case .value, .rest: break
       }
-      guard let value, !value.isEmpty else { throw PlainError("\(name) needs a value; write \(name)=VALUE.") }
+      guard let value = text, !value.isEmpty else { throw PlainError("\(name) needs a value; write \(name)=VALUE.") }
       if let need = option.need(value) { throw PlainError("\(name) needs \(need).") }
       do throws(PlainError) {
         try option.store(&values, value)

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchLines
 import NetwatchStream
 import NetwatchTestSupport
 import Testing

@@ -1,5 +1,5 @@
 # Shared by the checks of the bindings and by their builds. Source this file after contrib/common.sh. A cable, enp1s0,
-# leads to a router in a second network namespace.
+# leads to a router, 192.168.1.1, in a second network namespace.
 
 # find_library [FOLDER]: sets `library` to the folder that contrib/bindings/c/build has printed, or builds it.
 find_library() {
@@ -15,21 +15,26 @@ in_a_world() {
   unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside "$@"
 }
 
-# make_world FOLDER: makes the cable and the router, and writes two commands to the folder: pull and plug-in.
+# make_world FOLDER: makes the cable and the router, and writes three commands to the folder: pull, plug-in, and in-router, which
+# runs a command in the router's namespace.
 make_world() {
   unshare --net sleep 600 &
   local router=$! here
   here=$(readlink /proc/self/ns/net)
   until [ "$(readlink "/proc/$router/ns/net")" != "$here" ]; do sleep 0.05; done
+  printf '#!/bin/sh\nexec nsenter --target %s --net "$@"\n' "$router" >"$1/in-router"
   for command in pull:down plug-in:up; do
-    printf '#!/bin/sh\nexec nsenter --target %s --net ip link set cable %s\n' "$router" "${command#*:}" >"$1/${command%:*}"
-    chmod 755 "$1/${command%:*}"
+    printf '#!/bin/sh\nexec in-router ip link set cable %s\n' "${command#*:}" >"$1/${command%:*}"
   done
+  chmod 755 "$1"/{in-router,pull,plug-in}
   export PATH=$1:$PATH
   # No service has this socket.
   export NETWATCH_SOCKET=$1/no-service
   ip link set lo up
-  ip link add enp1s0 type veth peer name cable netns "$router"
+  # The kernel reports changes of an ordinary link at most once a second. If the two ends have different indices, it reports them
+  # at once, so that a check measures what netwatch adds.
+  ip link add enp1s0 index 100 type veth peer name cable netns "$router"
+  in-router ip addr add 192.168.1.1/24 dev cable
   plug-in
   ip link set enp1s0 up
   until ip -o link show enp1s0 up | grep -q 'state UP'; do sleep 0.05; done

@@ -1,5 +1,5 @@
 # Tries libnetwatch in C: the examples see a cable pulled and put back, and netwatch.h keeps its rules.
-# A minute. ARGUMENT: the folder that contrib/bindings/c/build has printed.
+# Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
 . "$top/contrib/bindings/world.sh"
 examples=$top/contrib/bindings/c/examples
 flags=(-std=c11 -Wall -Wextra -pedantic -Werror)
@@ -38,6 +38,18 @@ if [ "$is_inside" = yes ]; then
   export LD_LIBRARY_PATH=$library/lib
   make_world "$work"
   timeout 120 "$work/rules" pull plug-in || failed=1
+
+  # A server of the router answers each probe after some time.
+  in-router python3 -c 'import socket, time
+listener = socket.create_server(("192.168.1.1", 80))
+while True:
+    connection, _ = listener.accept()
+    connection.recv(4096)
+    time.sleep(0.5)
+    connection.sendall(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+    connection.close()' &
+  until in-router ss -Hlt src 192.168.1.1:80 | grep -q .; do sleep 0.05; done
+  PATH=$PATH:$work/programs timeout 120 "$work/probe" http://192.168.1.1/probe || failed=1
   expect "README: its first example runs" says online "$work/online"
   initial='"event":"initial","reason":"initial",.*"status":"wifi",.*"interface":"enp1s0"'
   lost='"event":"reachability","reason":"no_carrier",.*"status":"not-reachable"'
@@ -92,11 +104,14 @@ if [ "$is_inside" = yes ]; then
   exit "$failed"
 fi
 
-need_packages gcc g++ libc6-dev pkg-config libglib2.0-dev libuv1-dev iproute2 util-linux coreutils
+need_packages gcc g++ libc6-dev pkg-config libglib2.0-dev libuv1-dev iproute2 util-linux coreutils python3
 need_swift
 find_library "$@"
 swift build --package-path "$top" --product netwatch >&2
+swift build --package-path "$top" --product netwatch-http >&2
 netwatch=$(swift build --package-path "$top" --show-bin-path)/netwatch
+mkdir "$work/programs"
+ln -s "$netwatch-http" "$work/programs"
 say "The C library, in $library"
 for example in poll glib uv; do expect "$example.c: is short" short "$examples/$example.c"; done
 expect "netwatch.h: is C" takes_header cc c
@@ -106,7 +121,7 @@ expect "glib.c: compiles" compile glib "$examples/glib.c" netwatch glib-2.0
 expect "uv.c: compiles" compile uv "$examples/uv.c" netwatch libuv
 sed -n '/^```c$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/bindings/c/README.md" >"$work/online.c"
 expect "README: its first example compiles" compile online "$work/online.c" netwatch
-for program in rules faults request manners; do
+for program in rules probe faults request manners; do
   expect "$program.c: compiles" compile "$program" "$top/contrib/bindings/c/harness/$program.c" netwatch
 done
 in_a_world c "$work" "$library" "$netwatch" || failed=1

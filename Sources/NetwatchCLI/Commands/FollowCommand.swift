@@ -19,8 +19,8 @@ struct FollowCommand {
     lines.probe?.isRequired = false
     lines.saysWhatIsMissing = options.isVerbose
     let renderer = try options.output.makeRenderer(
-      saysWhy: options.isVerbose, units: options.units ?? .bits, showsTraffic: options.traffic,
-      opensPortal: options.probe.url != nil, about: options.watch.target)
+      saysWhy: options.isVerbose, units: options.units ?? .bits, showsTraffic: options.watch.traffic,
+      opensPortal: options.watch.probe.url != nil, about: options.watch.target)
     if let path = options.recordingPath {
       // A trace does not contain what a service sends.
       lines.service = .nothing
@@ -47,9 +47,9 @@ struct FollowCommand {
     lines.trafficInterval = options.shownTrafficInterval
     lines.configuration = options.watch.configuration
     lines.configuration.wifi = wifiReporting
-    lines.tellsQuality = options.quality || options.output.showsQuality
-    lines.tellsStages = options.stages || options.output.showsStage
-    lines.nudgesGateway = options.nudges
+    lines.tellsQuality = options.watch.quality || options.output.showsQuality
+    lines.tellsStages = options.watch.stages || options.output.showsStage
+    lines.nudgesGateway = options.watch.nudges
     lines.listsInterfaces = options.watch.listsInterfaces
     lines.tellsSwitching = options.output.isText
     return lines
@@ -86,7 +86,7 @@ struct FollowCommand {
     if let signal = wifi.signal { settings.append(("signal", signal.rawValue)) }
     if wifi.includesDetails { settings.append(("wifi-details", nil)) }
     if wifi.includesAccessPoint { settings.append(("bssid", nil)) }
-    if options.quality || options.output.showsQuality { settings.append(("quality", nil)) }
+    if options.watch.quality || options.output.showsQuality { settings.append(("quality", nil)) }
     return settings
   }
 

@@ -28,7 +28,7 @@ struct OpenCommand {
 
   /// Returns whether the login page is at an expected place: on the host of the probe or on the gateway.
   private func isExpected(_ portal: PortalURL, _ record: EventRecord?) -> Bool {
-    let asked = options.probe.url.flatMap(PortalURL.init)?.host
+    let asked = options.watch.probe.url.flatMap(PortalURL.init)?.host
     let gateways = record?.path.gateways.map(\.description) ?? []
     return ([asked].compactMap { $0 } + gateways).contains(portal.host)
   }

@@ -10,9 +10,8 @@ extension ParsedLine<ParsedOptions> {
     try checkOutput()
     try checkConditions()
     try checkFollowing()
-    try checkProbe()
+    try checkWatching()
     try checkTraffic()
-    try checkActivity()
     try checkSingleCommands()
   }
 
@@ -46,14 +45,14 @@ extension ParsedLine<ParsedOptions> {
     if command == .status, !values.checks, let option = given(among: ["--for", "--quiet"]) {
       throw UsageError("\(option) belongs to --check; add --check.")
     }
-    if values.probe.url == nil, let condition = conditions.needingProbe {
+    if values.watch.probe.url == nil, let condition = conditions.needingProbe {
       throw UsageError("\(condition) needs an answer from a server; add --probe.")
     }
     guard conditions.contains(.notReachable) else { return }
     if conditions.contains(where: { $0 != .notReachable }) {
       throw UsageError("--for not-reachable cannot be combined with another condition; leave out one of them.")
     }
-    if values.probe.url != nil {
+    if values.watch.probe.url != nil {
       throw UsageError(
         """
         --probe asks whether the internet answers, and --for not-reachable whether nothing is reachable; leave out one.
@@ -65,31 +64,30 @@ extension ParsedLine<ParsedOptions> {
     if given(among: ["--exec-timeout"]) != nil, !values.hooks.areWanted {
       throw UsageError("--exec-timeout belongs to --exec and --hooks; add one of them.")
     }
-    if values.nudges, !values.stages { throw UsageError("--nudge belongs to --stages; add --stages.") }
     if values.recordingPath != nil {
       if values.watch.counts != .requests {
         throw UsageError("--record does not hold what is in flight; leave out --activity.")
       }
-      if values.probe.url != nil { throw UsageError("--record does not hold what a probe finds; leave out --probe.") }
-      if values.stages { throw UsageError("--record does not hold which stage fails; leave out --stages.") }
+      if values.watch.probe.url != nil {
+        throw UsageError("--record does not hold what a probe finds; leave out --probe.")
+      }
+      if values.watch.stages { throw UsageError("--record does not hold which stage fails; leave out --stages.") }
     }
     if values.isLogged, let option = given(among: ["--target", "--interface", "--ignore"]) {
       throw UsageError("--log stores whether the internet is reachable over any interface; leave out \(option).")
     }
   }
 
-  private func checkProbe() throws {
-    if let expectation = values.probe.expectation {
-      let longest = ProbeOptions.longestExpectation
-      guard 1...longest ~= expectation.utf8.count else {
-        throw UsageError("--probe-expect takes a text of 1 to \(longest) bytes.")
-      }
+  private func checkWatching() throws {
+    do throws(PlainError) {
+      try values.watch.check()
+    } catch {
+      throw UsageError(error.description)
     }
-    guard values.probe.url == nil else { return }
-    if let option = given(among: ["--probe-expect", "--probe-interval", "--probe-timeout"]) {
-      throw UsageError("\(option) belongs to --probe; add --probe.")
+    if command == .open, values.watch.probe.url == nil { throw UsageError("open needs a URL to ask; add --probe URL.") }
+    if command == .status, values.watch.counts.contains(.udp) {
+      throw UsageError("--activity udp takes more than one look; use netwatch -f, or leave out udp.")
     }
-    if command == .open { throw UsageError("open needs a URL to ask; add --probe URL.") }
   }
 
   private func checkTraffic() throws {
@@ -99,17 +97,6 @@ extension ParsedLine<ParsedOptions> {
     let isShown = values.shownTrafficInterval != nil || command == .top
     if !isShown, let option = given(among: ["--traffic-interval", "--units"]) {
       throw UsageError("\(option) belongs to --traffic; add --traffic.")
-    }
-  }
-
-  private func checkActivity() throws {
-    do throws(PlainError) {
-      _ = try values.watch.activity()
-    } catch {
-      throw UsageError(error.description)
-    }
-    if command == .status, values.watch.counts.contains(.udp) {
-      throw UsageError("--activity udp takes more than one look; use netwatch -f, or leave out udp.")
     }
   }
 
@@ -124,13 +111,13 @@ extension ParsedLine<ParsedOptions> {
         throw UsageError("\(option) belongs to text; give --format text.")
       }
     case .snippet:
-      if let url = values.probe.url, !url.allSatisfy(SnippetCommand.plain.contains) {
+      if let url = values.watch.probe.url, !url.allSatisfy(SnippetCommand.plain.contains) {
         throw UsageError(
           """
           The URL of --probe has characters that may have a meaning in a bar's configuration; write it there yourself.
           """)
       }
-      if values.traffic, let bar = values.bar, !bar.isFed {
+      if values.watch.traffic, let bar = values.bar, !bar.isFed {
         throw UsageError("\(bar.name) asks for one line at a time, which has no rate; leave out --traffic.")
       }
     case .testHook:

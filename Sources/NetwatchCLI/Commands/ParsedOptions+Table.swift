@@ -19,9 +19,9 @@ extension ParsedOptions {
     .manual("See netwatch-rules(5).")
     shared(WatchOptions.activityOptions)
     detailOptions
-    probeOptions
-    trafficOptions
-    wifiOptions
+    shared(WatchOptions.probeOptions + WatchOptions.trafficOptions)
+    unitsOption
+    shared(WatchOptions.wifiOptions)
     followOptions
     fileOptions
   }
@@ -177,18 +177,7 @@ extension ParsedOptions {
     .help(in: .status, text: "With --check, print nothing; only set the exit status.")
     .help(in: .wait, text: "Print nothing; only set the exit status.")
     .under("State")
-    Option.flag(
-      "--network-id", of: [.status],
-      help: """
-        Print only an ID by which this machine recognizes the network, for --for network=ID; with --json, the state with it.
-        """
-    ) { $0.namesNetwork = $1 }
-    .under("State")
-    .manual(
-      """
-      The ID is computed with a key of this machine from the hardware address of the gateway and the network that it \
-      is in, so it tells nobody else where you are. It is unknown until the kernel has sent the gateway a packet.
-      """)
+    shared([WatchOptions.networkOption])
   }
 
   private static let conditionHelp = """
@@ -225,94 +214,15 @@ extension ParsedOptions {
   private static let missing =
     "If this kernel lacks something that netwatch uses, standard error says so once."
 
-  // MARK: The probe
+  // MARK: Throughput
 
-  @OptionTable<ParsedOptions> private static var probeOptions: [Option<ParsedOptions>] {
-    Option.parsed(
-      "--probe", value: "url", of: [.follow, .status, .wait, .explain, .open, .snippet],
-      help: "Also ask this URL whether the internet is there, over the interface that carries the traffic. \(proof)",
-      by: ProbeURL.checked
-    ) { $0.probe.url = $1 }
-    .help(in: .open, text: "Ask this URL, over the interface that carries the traffic. \(proof)")
-    .under("Internet probe").rare(in: [.status, .wait, .explain])
-    .manual(
-      """
-      The request follows no redirect, keeps no cookie, ignores the proxies of the environment, and is sent at the \
-      start, 0.2 seconds after the last change of the path, and after a suspend. No line of --follow waits for the \
-      answer; status and wait do.
-      """)
-    Option.text(
-      "--probe-expect", value: "text", of: probing,
-      help: "With --probe, expect status 200 with a body that begins with this text."
-    ) { $0.probe.expectation = $1 }
-    .under("Internet probe").rare(in: probing)
-    Option.seconds(
-      "--probe-interval", of: [.follow, .wait],
-      help: """
-        With --follow or wait, repeat the request of --probe this often, and at least every 10 seconds while the internet does \
-        not answer. 0: ask only at the start, when the path changes, and after a suspend.
-        """,
-      need: "0, or 0.1 or more", if: { $0 == .zero || $0 >= ProbeOptions.shortestInterval }
-    ) { $0.probe.interval = $1 }
-    .standard("300").under("Internet probe").rare(in: [.wait])
-    Option.seconds(
-      "--probe-timeout", of: probing, help: "With --probe, wait at most this long for the answer.",
-      need: "more than 0", if: { $0 > .zero }
-    ) { $0.probe.timeout = $1 }
-    .standard("10").under("Internet probe").rare(in: probing)
-  }
-
-  private static let probing: [Command] = [.follow, .status, .wait, .explain, .open]
-
-  private static let proof = """
-    The answer must be status 204, or 200 with an empty body. A redirect or another page counts as a login page; an error such \
-    as 404 proves nothing.
-    """
-
-  // MARK: Throughput and WiFi
-
-  @OptionTable<ParsedOptions> private static var trafficOptions: [Option<ParsedOptions>] {
-    Option.flag(
-      "--traffic", of: [.follow, .serve, .snippet],
-      help: """
-        Measure each second how much the interface that carries the traffic receives and sends; with --interfaces, all \
-        interfaces. --follow prints a line each second, and the log stores the bytes of each day.
-        """
-    ) { $0.traffic = $1 }
-    .help(
-      in: .serve,
-      text: "With --log, also store how many bytes the interface that carries the traffic receives and sends each day."
-    )
-    .help(
-      in: .snippet, text: "Also show how much the interface that carries the traffic receives and sends."
-    )
-    .under("Throughput")
-    .manual("The counters are those of the kernel. A rate is unknown at the first sample and after a suspend.")
-    Option.seconds(
-      "--traffic-interval", of: [.follow, .serve, .snippet], help: "With --traffic, measure this often.",
-      need: "0.1 or more", if: { $0 >= TrafficSampler.shortestInterval }
-    ) { $0.trafficInterval = $1 }
-    .help(in: .serve, text: "With --traffic, read the interface's counters this often.")
-    .standard("1").under("Throughput")
-    Option.choice(
+  private static var unitsOption: Option<ParsedOptions> {
+    .choice(
       "--units", value: "units", of: [.follow, .top, .snippet],
       help: "Show rates in bits or bytes per second, in text and in {down} and {up} of a template."
     ) { $0.units = $1 }
     .help(in: .top, text: "Show rates in bits or bytes per second. JSON always has bits.")
     .standard("bits").under("Throughput")
-  }
-
-  @OptionTable<ParsedOptions> private static var wifiOptions: [Option<ParsedOptions>] {
-    Option.flag(
-      "--wifi-details", of: [.follow, .status],
-      help: "Also print the frequency, the band and the bit rates of the WiFi network. In text, -v does this too."
-    ) { $0.wifiDetails = $1 }
-    .under("WiFi").rare(in: [.status])
-    Option.flag(
-      "--bssid", of: [.follow, .status],
-      help: "Also print the address of the WiFi network's access point, which reveals where you are."
-    ) { $0.bssid = $1 }
-    .under("WiFi").rare(in: [.status])
   }
 
   // MARK: Following
@@ -325,55 +235,7 @@ extension ParsedOptions {
     Option.number("--count", in: 1...Int.max, of: [.follow], help: "With --follow, exit after N lines.") {
       $0.count = $1
     }
-    Option.choice(
-      "--signal", value: "steps|dbm", of: [.follow],
-      help: """
-        With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves to another of five \
-        steps; with dbm, when it has changed at all. Without a value: steps.
-        """
-    ) { $0.signal = $1 }
-    .optional(otherwise: WiFiReporting.SignalChanges.steps.rawValue)
-    .manual(
-      """
-      The steps are: below -90 dBm, from -90, from -80, from -70 and from -60; a signal has to be 3 dB beyond the edge \
-      of one.
-      """)
-    Option.flag(
-      "--quality", of: [.follow, .status],
-      help: """
-        Also print the round-trip time and the loss of the interface that carries the traffic, as this machine's TCP \
-        connections measure them. No packet is sent. With --follow, measure every 4 seconds, and print a line when the \
-        figures have changed.
-        """
-    ) { $0.quality = $1 }
-    .help(in: .status, text: "Also print the round-trip time and the loss.").rare(in: [.status])
-    .manual(
-      """
-      A figure is unknown if fewer than 3 connections have supplied it in the last 30 seconds, and the loss also if \
-      they have sent fewer than 100 segments. The loss is that of what this machine sends.
-      """)
-    Option.flag(
-      "--stages", of: [.follow, .status],
-      help: """
-        Also print which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, \
-        print a line when the first failing stage changes, or when none fails any more. Without --probe, the last two \
-        stages are never ok.
-        """
-    ) { $0.stages = $1 }
-    .help(in: .status, text: "Also print which stage of the way to the internet fails.").rare(in: [.status])
-    .manual(
-      """
-      Each stage is ok, failed or unknown. The gateway is judged by the table of neighbours of the kernel, as ip neigh \
-      prints it. With --stages, netwatch itself judges the path, even if a service runs.
-      """)
-    Option.flag(
-      "--nudge", of: [.follow],
-      help: """
-        With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves \
-        that it is alive. The kernel then notices a dead gateway within a minute.
-        """
-    ) { $0.nudges = $1 }
-    .manual("A gateway that refuses the datagram is alive.")
+    shared([WatchOptions.signalOption, WatchOptions.qualityOption] + WatchOptions.stageOptions)
     Option.flag(
       "--prometheus", of: [.status],
       help: "Print metrics for the textfile collector of the Prometheus node_exporter."

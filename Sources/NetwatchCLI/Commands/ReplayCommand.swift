@@ -13,7 +13,7 @@ struct ReplayCommand {
     lines.input = .replayed(player)
     lines.player = player
     let renderer = try options.output.makeRenderer(
-      saysWhy: options.isVerbose, showsTraffic: recorded.options.traffic, about: recorded.options.watch.target)
+      saysWhy: options.isVerbose, showsTraffic: recorded.options.watch.traffic, about: recorded.options.watch.target)
     try Follower(lines, renderer: renderer, count: recorded.options.count).run()
     return .exited(0)
   }

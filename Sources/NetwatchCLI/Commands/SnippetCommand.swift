@@ -9,11 +9,11 @@ struct SnippetCommand {
   static let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/._~=+,@-"
 
   func run() throws -> ProcessEnding {
-    var words = options.traffic ? ["--traffic"] : []
-    if let interval = options.trafficInterval { words += ["--traffic-interval", "\(interval / .seconds(1))"] }
+    var words = options.watch.traffic ? ["--traffic"] : []
+    if let interval = options.watch.trafficInterval { words += ["--traffic-interval", "\(interval / .seconds(1))"] }
     if let units = options.units { words += ["--units", units.rawValue] }
     if let bar = options.bar {
-      try StandardOutput().write(bar.snippet(with: words, probing: options.probe.url) + "\n")
+      try StandardOutput().write(bar.snippet(with: words, probing: options.watch.probe.url) + "\n")
     }
     return .exited(0)
   }

@@ -11,14 +11,14 @@ struct StatusCommand {
   func run() throws -> ProcessEnding {
     let renderer = try makeRenderer()
     let isText = renderer is TextRenderer
-    let needsNetwork = options.namesNetwork || options.conditions.needNetwork
+    let needsNetwork = options.watch.namesNetwork || options.conditions.needNetwork
     let saysAll = options.isVerbose && isText || options.isPrometheus
     var lines = StatusOptions()
     lines.configuration = options.watch.configuration
     lines.configuration.wifi = options.wifi(saysAll: saysAll)
     lines.configuration.wifi.signal = nil
-    lines.tellsQuality = options.quality || options.output.showsQuality || saysAll
-    lines.tellsStages = options.stages || options.output.showsStage || options.conditions.needStages
+    lines.tellsQuality = options.watch.quality || options.output.showsQuality || saysAll
+    lines.tellsStages = options.watch.stages || options.output.showsStage || options.conditions.needStages
     lines.listsInterfaces = options.watch.listsInterfaces || isText
     // A service does not list links.
     lines.service = options.serviceUse(
@@ -30,7 +30,7 @@ struct StatusCommand {
     let follower = try Follower(
       lines, renderer: renderer, count: 1, namesPrograms: isText || options.namesPrograms,
       conditions: options.conditions, networkKey: needsNetwork ? NetworkKey.read() : nil,
-      namesNetwork: options.namesNetwork)
+      namesNetwork: options.watch.namesNetwork)
     try follower.run()
     if printsOnlyNetwork {
       guard let network = follower.network else {
@@ -46,7 +46,7 @@ struct StatusCommand {
     return .exited(1)
   }
 
-  private var printsOnlyNetwork: Bool { options.namesNetwork && !options.output.wantsJSON && !options.isQuiet }
+  private var printsOnlyNetwork: Bool { options.watch.namesNetwork && !options.output.wantsJSON && !options.isQuiet }
 
   private func makeRenderer() throws(PlainError) -> any LineRenderer {
     if options.isQuiet || printsOnlyNetwork { return NoRenderer() }
@@ -57,7 +57,7 @@ struct StatusCommand {
         target: options.watch.target,
         counts: options.watch.rules.selection(with: options.rules?.rules ?? NetworkRules()),
         listsAll: options.watch.listsInterfaces,
-        showsQuality: options.quality))
+        showsQuality: options.watch.quality))
   }
 }
 

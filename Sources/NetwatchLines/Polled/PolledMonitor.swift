@@ -12,10 +12,13 @@ import NetwatchStream
 /// polls ``descriptor``, and calls ``dispatch()`` when the descriptor is readable.
 ///
 /// The monitor belongs to one thread at a time, except ``beginRequest(_:)`` and ``endRequest(_:)``, which any thread may call.
-/// It prints nothing unless `NETWATCH_DEBUG` is set, and starts no process.
+/// It prints nothing unless `NETWATCH_DEBUG` is set, and starts no process unless the option `probe` is given.
 public final class PolledMonitor: @unchecked Sendable {
   /// The most rounds of one ``dispatch()``, in case other threads begin and end requests all the time.
   private static let mostRounds = 16
+  /// The time between two looks for the ID of the network. The kernel learns a gateway's hardware address some time after the path
+  /// has changed, and reports nothing then.
+  private static let networkInterval = Duration.seconds(1)
 
   /// The current state, as in the last line of `netwatch --follow`. If the target is a host, the status is `.unknown` and the
   /// reason `.unresolved` until a resolver has answered for the name.
@@ -26,7 +29,14 @@ public final class PolledMonitor: @unchecked Sendable {
   private let loop: EventLoop
   private let requests: AnnouncedRequests
   private var source: StatusSource?
+  private var writer = JSONLineWriter()
   private var changes = 0
+  /// The key for IDs of networks; nil if none is wanted.
+  private let networkKey: [UInt8]?
+  private var network: NetworkIdentity?
+  private var networkTimer: LoopTimer?
+  private let isProbing: Bool
+  private let tellsStages: Bool
   /// Whether ``dispatch()`` is running, as it is within ``onChange``.
   public private(set) var isDispatching = false
   /// The error after which the monitor gets no news any more; nil if there is none.
@@ -36,10 +46,12 @@ public final class PolledMonitor: @unchecked Sendable {
   /// not wait for other programs.
   ///
   /// - Parameter options: Options of `netwatch --follow` as `name=value` or, for a flag, as `name`: target, interface, ignore,
-  ///   wwan, tunnel, expensive, not-expensive, link-local, rules, hold, interfaces, no-service, activity, activity-ignore,
-  ///   activity-interval, activity-patience. Default: none.
+  ///   wwan, tunnel, expensive, not-expensive, link-local, rules, hold, interfaces, network-id, no-service, activity,
+  ///   activity-ignore, activity-interval, activity-patience, probe, probe-expect, probe-interval, probe-timeout, stages, nudge,
+  ///   quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
-  ///   about the first invalid option. Otherwise it is the error of the kernel.
+  ///   about the first invalid option. If there is no `netwatch-http` for `probe`, or it cannot run, the code is `ENOENT`.
+  ///   Otherwise it is the error of the kernel.
   public init(_ options: [String] = []) throws(NetworkMonitorError) {
     do {
       var wanted = try StatusOptions(libraryOptions: options)
@@ -47,8 +59,14 @@ public final class PolledMonitor: @unchecked Sendable {
       wanted.tellsFirstAtOnce = true
       wanted.configuration.startsProcesses = false
       wanted.warn = { _ in }
+      isProbing = wanted.probe != nil
+      if isProbing { wanted.probe?.helper = try Self.probeHelper() }
+      tellsStages = wanted.tellsStages
+      networkKey = wanted.namesNetwork ? try NetworkKey.read(warn: { _ in }) : nil
       loop = try EventLoop()
       requests = AnnouncedRequests(waking: loop.handle)
+      writer.target = wanted.configuration.target
+      if networkKey != nil { networkTimer = LoopTimer(on: loop) { [unowned self] in lookForNetwork() } }
       let source = try StatusSource(wanted, on: loop) { [unowned self] in take($0) }
       self.source = source
       try source.start()
@@ -106,9 +124,61 @@ public final class PolledMonitor: @unchecked Sendable {
 
   private func take(_ record: EventRecord) {
     self.record = record
+    findNetwork()
+    publish()
+  }
+
+  private func publish() {
     changes += 1
     onChange?()
   }
+
+  // MARK: The state in words
+
+  /// Calls `body` with the state as one line of JSON, including its newline. Rethrows the error of `body`.
+  public func withLine<Result, Failure: Error>(_ body: (RawSpan) throws(Failure) -> Result) throws(Failure) -> Result {
+    let network: NetworkIdentity?? = networkKey == nil ? .none : .some(network)
+    writer.write(record, network: network)
+    return try writer.withLine(body)
+  }
+
+  /// The ID of the network that carries the traffic, as `netwatch status --network-id` prints it; nil while it is not known, or if the
+  /// option `network-id` is not given. When it becomes known, ``onChange`` is called.
+  public var networkID: String? { network?.text }
+
+  /// Returns whether a condition holds: one that `netwatch --check` has for its option `--for`, such as `unmetered` or
+  /// `medium=wifi`. It is about ``record``. What is not known does not hold.
+  ///
+  /// - Throws: A `NetworkMonitorError` with the code `EINVAL` if there is no such condition, or if it needs an option that is not
+  ///   given: `probe` for `internet`, `stage=dns` and `stage=internet`; `stages` for `stage=STAGE`; `network-id` for `network=ID`.
+  public func holds(_ condition: String) throws(NetworkMonitorError) -> Bool {
+    let name = condition.sanitizedForTerminal
+    func refusal(_ reason: String) -> NetworkMonitorError {
+      NetworkMonitorError(operation: "holds", code: EINVAL, description: "the condition '\(name)': \(reason)")
+    }
+    let wanted: Condition
+    do throws(PlainError) {
+      wanted = try Condition.named(condition)
+    } catch {
+      throw refusal(error.description)
+    }
+    if [wanted].needStages, !tellsStages { throw refusal("open the monitor with the option stages.") }
+    if [wanted].needingProbe != nil, !isProbing { throw refusal("open the monitor with the option probe.") }
+    if [wanted].needNetwork, networkKey == nil { throw refusal("open the monitor with the option network-id.") }
+    return wanted.holds(for: record, in: { network })
+  }
+
+  private func findNetwork() {
+    network = networkKey.flatMap { source?.network(key: $0) }
+    if network == nil, record.path.isReachable { networkTimer?.set(after: Self.networkInterval) }
+  }
+
+  private func lookForNetwork() {
+    findNetwork()
+    if network != nil { publish() }
+  }
+
+  // MARK: Requests
 
   /// Announces a request: that this program waits for something from the network. Can be called from any thread.
   ///
@@ -122,6 +192,7 @@ public final class PolledMonitor: @unchecked Sendable {
 
   /// Stops monitoring. ``record`` stays as it is.
   public func close() {
+    networkTimer = nil
     source?.finish()
     source?.stop()
     source = nil
@@ -133,6 +204,21 @@ public final class PolledMonitor: @unchecked Sendable {
     loop.abandon()
     // If another thread was working when the child was made, its changes are incomplete, so nothing may use or release them.
     if isDispatching { _ = unsafe Unmanaged.passRetained(self) } else { source = nil }
+  }
+
+  // MARK: The helper
+
+  /// Returns the path of the program that makes probes.
+  ///
+  /// - Throws: A `NetworkMonitorError` with the code `ENOENT` if it is not installed, or the system lacks its libraries.
+  private static func probeHelper() throws(NetworkMonitorError) -> String {
+    do throws(PlainError) {
+      let program = try HelperProgram.http.find(for: "probe", among: HelperProgram.programFolders)
+      try HelperProgram.http.checkLibraries(of: program)
+      return program
+    } catch {
+      throw NetworkMonitorError(operation: "probe", code: ENOENT, description: error.description)
+    }
   }
 
   // MARK: Errors
@@ -148,6 +234,7 @@ public final class PolledMonitor: @unchecked Sendable {
 
   private static func error(_ error: any Error) -> NetworkMonitorError {
     switch error {
+    case let error as NetworkMonitorError: error
     case let error as SystemError:
       NetworkMonitorError(operation: error.operation, code: error.code, description: error.description)
     case let error as PlainError:

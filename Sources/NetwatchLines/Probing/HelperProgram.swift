@@ -22,10 +22,14 @@ package struct HelperProgram: Sendable {
 
   /// Returns the path of the helper: beside netwatch, or in the folder for programs that only other programs run.
   ///
-  /// - Parameter purpose: The option or command that needs the helper, such as "--probe".
+  /// - Parameters:
+  ///   - purpose: The option or command that needs the helper, such as "--probe".
+  ///   - folders: Folders in which netwatch may be, if this program is another one. Default: none.
   /// - Throws: A `PlainError` if the helper is not installed.
-  package func find(for purpose: String) throws(PlainError) -> String {
-    let places = Self.folder.map { ["\($0)/\(name)", "\($0)/../lib/netwatch/\(name)"] } ?? []
+  package func find(for purpose: String, among folders: [String] = []) throws(PlainError) -> String {
+    let places = ([Self.folder].compactMap(\.self) + folders).flatMap {
+      ["\($0)/\(name)", "\($0)/../lib/netwatch/\(name)"]
+    }
     if let place = places.first(where: { unsafe access($0, X_OK) == 0 }) { return place }
     throw PlainError(
       "\(purpose) needs \(name), which is not here; install netwatch's package, or put \(name) beside netwatch.")
@@ -44,7 +48,14 @@ package struct HelperProgram: Sendable {
     throw PlainError(failure(toStart: program, errno))
   }
 
-  /// The folder of the running netwatch; nil if there is no /proc.
+  /// The folders in which the user's programs are. None if this program has more rights than its user, who sets PATH.
+  static var programFolders: [String] {
+    guard getuid() == geteuid(), getgid() == getegid() else { return [] }
+    let path = String(environment: "PATH") ?? "/usr/local/bin:/usr/bin"
+    return path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
+  }
+
+  /// The folder of the running program; nil if there is no /proc.
   private static var folder: String? {
     guard let path = FileDescriptor.target(ofLink: "/proc/self/exe") else { return nil }
     return path.lastIndex(of: "/").map { String(path[..<$0]) }

@@ -36,6 +36,8 @@ package struct StatusOptions {
   package var tellsEachStage = false
   /// Whether empty datagrams are sent to a gateway that nothing proves to be alive.
   package var nudgesGateway = false
+  /// Whether the reader asks for the ID of the network, which is only known if ``service`` is not `.everything`.
+  package var namesNetwork = false
   /// Whether missing kernel features are reported.
   package var saysWhatIsMissing = false
   /// The closure that gets each sentence for people. Default: to standard error.
@@ -60,11 +62,24 @@ package struct StatusOptions {
     self.init()
     var watch = WatchOptions()
     try OptionParser.read(libraryOptions: words, WatchOptions.options, into: &watch)
+    try watch.check(dashes: "")
+    if watch.trafficInterval != nil, !watch.traffic {
+      throw PlainError("traffic-interval belongs to traffic; add traffic.")
+    }
     configuration = watch.configuration
+    configuration.wifi = watch.wifi
     listsInterfaces = watch.listsInterfaces
     if watch.usesRuleFiles { rules = RuleFiles(for: .user, warn: { _ in }) }
     activity = try watch.activity(dashes: "")
-    service = !watch.usesService ? .nothing : watch.judgesAsUsual ? .everything : .activity
+    probe = watch.probe.settings
+    if watch.traffic { trafficInterval = watch.trafficInterval ?? .seconds(1) }
+    tellsQuality = watch.quality
+    // Conditions may be about each stage.
+    (tellsStages, tellsEachStage) = (watch.stages, watch.stages)
+    nudgesGateway = watch.nudges
+    namesNetwork = watch.namesNetwork
+    service = watch.serviceUse(
+      needsOwn: watch.stages || watch.namesNetwork || watch.wifi.includesDetails || watch.wifi.includesAccessPoint)
   }
 
   /// What a service is used for now. It does not know the rules of this user.

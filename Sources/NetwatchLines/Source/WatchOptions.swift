@@ -4,7 +4,7 @@ import NetwatchOptions
 import NetwatchResolver
 import NetwatchStream
 
-/// The options for what is judged and what is counted, which the command and libnetwatch share.
+/// The options for what is judged, measured and counted, which the command and libnetwatch share.
 package struct WatchOptions {
   package var target = NetworkTarget.internet
   package var rules = LinkRules()
@@ -17,6 +17,14 @@ package struct WatchOptions {
   package var exclusions: [ConnectionExclusion] = []
   package var interval: Duration?
   package var patience: Duration?
+  package var probe = ProbeOptions()
+  package var stages = false
+  package var nudges = false
+  package var quality = false
+  package var traffic = false
+  package var trafficInterval: Duration?
+  package var wifi = WiFiReporting()
+  package var namesNetwork = false
 
   /// Creates the values that count without options.
   package init() {}
@@ -34,6 +42,21 @@ package struct WatchOptions {
     return configuration
   }
 
+  /// Returns how a service is used.
+  ///
+  /// - Parameter needsOwn: Whether records have something that a service does not send.
+  package func serviceUse(needsOwn: Bool) -> ServiceUse {
+    !usesService ? .nothing : judgesAsUsual && !needsOwn ? .everything : .activity
+  }
+
+  /// - Parameter dashes: The text before the names of options, as the user writes them.
+  /// - Throws: A `PlainError` about options that do not fit together.
+  package func check(dashes: String = "--") throws(PlainError) {
+    if nudges, !stages { throw PlainError("\(dashes)nudge belongs to \(dashes)stages; add \(dashes)stages.") }
+    try probe.check(dashes: dashes)
+    _ = try activity(dashes: dashes)
+  }
+
   /// Returns the settings of counting.
   ///
   /// - Parameter dashes: The text before the names of options, as the user writes them.
@@ -47,7 +70,9 @@ package struct WatchOptions {
 
   /// All options.
   package static var options: [Option<WatchOptions>] {
-    linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, serviceOption] + activityOptions
+    linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, networkOption, serviceOption]
+      + activityOptions
+      + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions
   }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
@@ -158,6 +183,23 @@ package struct WatchOptions {
     .under("State").inLibrary()
   }
 
+  package static var networkOption: Option<WatchOptions> {
+    .flag(
+      "--network-id", of: [.status],
+      help: """
+        Print only an ID by which this machine recognizes the network, for --for network=ID; with --json, the state with it.
+        """
+    ) { $0.namesNetwork = $1 }
+    .under("State")
+    .manual(
+      """
+      The ID is computed with a key of this machine from the hardware address of the gateway and the network that it \
+      is in, so it tells nobody else where you are. It is unknown until the kernel has sent the gateway a packet.
+      """
+    )
+    .inLibrary()
+  }
+
   package static var serviceOption: Option<WatchOptions> {
     .flag(
       "--no-service", of: [.follow, .status],
@@ -217,6 +259,164 @@ package struct WatchOptions {
     Count as in flight: requests (those that programs announce to the service), tcp (connections of all programs), udp (an \
     estimate), all (requests,tcp), or several such as tcp,udp.
     """
+
+  // MARK: The probe
+
+  /// Whether a server on the internet answers.
+  package static var probeOptions: [Option<WatchOptions>] { probeTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var probeTable: [Option<WatchOptions>] {
+    Option.parsed(
+      "--probe", value: "url", of: [.follow, .status, .wait, .explain, .open, .snippet],
+      help: "Also ask this URL whether the internet is there, over the interface that carries the traffic. \(proof)",
+      by: ProbeURL.checked
+    ) { $0.probe.url = $1 }
+    .help(in: .open, text: "Ask this URL, over the interface that carries the traffic. \(proof)")
+    .under("Internet probe").rare(in: [.status, .wait, .explain])
+    .manual(
+      """
+      The request follows no redirect, keeps no cookie, ignores the proxies of the environment, and is sent at the \
+      start, 0.2 seconds after the last change of the path, and after a suspend. No line of --follow waits for the \
+      answer; status and wait do.
+      """)
+    Option.text(
+      "--probe-expect", value: "text", of: probing,
+      help: "With --probe, expect status 200 with a body that begins with this text."
+    ) { $0.probe.expectation = $1 }
+    .under("Internet probe").rare(in: probing)
+    Option.seconds(
+      "--probe-interval", of: [.follow, .wait],
+      help: """
+        With --follow or wait, repeat the request of --probe this often, and at least every 10 seconds while the internet does \
+        not answer. 0: ask only at the start, when the path changes, and after a suspend.
+        """,
+      need: "0, or 0.1 or more", if: { $0 == .zero || $0 >= ProbeOptions.shortestInterval }
+    ) { $0.probe.interval = $1 }
+    .standard("300").under("Internet probe").rare(in: [.wait])
+    Option.seconds(
+      "--probe-timeout", of: probing, help: "With --probe, wait at most this long for the answer.",
+      need: "more than 0", if: { $0 > .zero }
+    ) { $0.probe.timeout = $1 }
+    .standard("10").under("Internet probe").rare(in: probing)
+  }
+
+  private static let probing: [Command] = [.follow, .status, .wait, .explain, .open]
+
+  private static let proof = """
+    The answer must be status 204, or 200 with an empty body. A redirect or another page counts as a login page; an error such \
+    as 404 proves nothing.
+    """
+
+  // MARK: Figures, stages and WiFi
+
+  /// How much the links carry.
+  package static var trafficOptions: [Option<WatchOptions>] { trafficTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var trafficTable: [Option<WatchOptions>] {
+    Option.flag(
+      "--traffic", of: [.follow, .serve, .snippet],
+      help: """
+        Measure each second how much the interface that carries the traffic receives and sends; with --interfaces, all \
+        interfaces. --follow prints a line each second, and the log stores the bytes of each day.
+        """
+    ) { $0.traffic = $1 }
+    .help(
+      in: .serve,
+      text: "With --log, also store how many bytes the interface that carries the traffic receives and sends each day."
+    )
+    .help(
+      in: .snippet, text: "Also show how much the interface that carries the traffic receives and sends."
+    )
+    .under("Throughput")
+    .manual("The counters are those of the kernel. A rate is unknown at the first sample and after a suspend.")
+    Option.seconds(
+      "--traffic-interval", of: [.follow, .serve, .snippet], help: "With --traffic, measure this often.",
+      need: "0.1 or more", if: { $0 >= TrafficSampler.shortestInterval }
+    ) { $0.trafficInterval = $1 }
+    .help(in: .serve, text: "With --traffic, read the interface's counters this often.")
+    .standard("1").under("Throughput")
+  }
+
+  /// What else is told of the WiFi network.
+  package static var wifiOptions: [Option<WatchOptions>] { wifiTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var wifiTable: [Option<WatchOptions>] {
+    Option.flag(
+      "--wifi-details", of: [.follow, .status],
+      help: "Also print the frequency, the band and the bit rates of the WiFi network. In text, -v does this too."
+    ) { $0.wifi.includesDetails = $1 }
+    .under("WiFi").rare(in: [.status])
+    Option.flag(
+      "--bssid", of: [.follow, .status],
+      help: "Also print the address of the WiFi network's access point, which reveals where you are."
+    ) { $0.wifi.includesAccessPoint = $1 }
+    .under("WiFi").rare(in: [.status])
+  }
+
+  package static var signalOption: Option<WatchOptions> {
+    .choice(
+      "--signal", value: "steps|dbm", of: [.follow],
+      help: """
+        With --follow, also print a line when the WiFi signal, which is read every 5 seconds, moves to another of five \
+        steps; with dbm, when it has changed at all. Without a value: steps.
+        """
+    ) { $0.wifi.signal = $1 }
+    .optional(otherwise: WiFiReporting.SignalChanges.steps.rawValue)
+    .manual(
+      """
+      The steps are: below -90 dBm, from -90, from -80, from -70 and from -60; a signal has to be 3 dB beyond the edge \
+      of one.
+      """
+    )
+    .inLibrary()
+  }
+
+  package static var qualityOption: Option<WatchOptions> {
+    .flag(
+      "--quality", of: [.follow, .status],
+      help: """
+        Also print the round-trip time and the loss of the interface that carries the traffic, as this machine's TCP \
+        connections measure them. No packet is sent. With --follow, measure every 4 seconds, and print a line when the \
+        figures have changed.
+        """
+    ) { $0.quality = $1 }
+    .help(in: .status, text: "Also print the round-trip time and the loss.").rare(in: [.status])
+    .manual(
+      """
+      A figure is unknown if fewer than 3 connections have supplied it in the last 30 seconds, and the loss also if \
+      they have sent fewer than 100 segments. The loss is that of what this machine sends.
+      """
+    )
+    .inLibrary()
+  }
+
+  /// Which stage of the way to the internet fails.
+  package static var stageOptions: [Option<WatchOptions>] { stageTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var stageTable: [Option<WatchOptions>] {
+    Option.flag(
+      "--stages", of: [.follow, .status],
+      help: """
+        Also print which stage of the way to the internet fails: link, address, gateway, DNS or internet. With --follow, \
+        print a line when the first failing stage changes, or when none fails any more. Without --probe, the last two \
+        stages are never ok.
+        """
+    ) { $0.stages = $1 }
+    .help(in: .status, text: "Also print which stage of the way to the internet fails.").rare(in: [.status])
+    .manual(
+      """
+      Each stage is ok, failed or unknown. The gateway is judged by the table of neighbours of the kernel, as ip neigh \
+      prints it. With --stages, netwatch itself judges the path, even if a service runs.
+      """)
+    Option.flag(
+      "--nudge", of: [.follow],
+      help: """
+        With --follow --stages, send the gateway an empty UDP datagram to port 9 every 5 seconds while nothing else proves \
+        that it is alive. The kernel then notices a dead gateway within a minute.
+        """
+    ) { $0.nudges = $1 }
+    .manual("A gateway that refuses the datagram is alive.")
+  }
 }
 
 extension NetworkTarget {
@@ -298,4 +498,43 @@ package struct LinkRules: Hashable {
   }
 
   private static func glob(_ pattern: String) -> Glob { Glob(pattern: pattern.utf8) }
+}
+
+/// The options for a probe of the internet, which asks a server of the user's choice.
+package struct ProbeOptions {
+  /// The longest expected text in bytes, which is as much as `netwatch-http` reads.
+  private static let longestExpectation = 1_024
+  /// The shortest interval. Shorter ones would only put load on the machine and the server.
+  static let shortestInterval = Duration.milliseconds(100)
+
+  package var url: String?
+  package var expectation: String?
+  package var interval: Duration?
+  package var timeout: Duration?
+
+  /// The settings of the probe; nil if there is none.
+  package var settings: ProbeSettings? { url.map(settings(asking:)) }
+
+  /// Returns the settings of a probe of this URL.
+  package func settings(asking url: String) -> ProbeSettings {
+    var settings = ProbeSettings(
+      url: url, expectation: expectation, userAgent: "netwatch/\(NetwatchVersion.text)")
+    if let interval { settings.interval = interval }
+    if let timeout { settings.timeout = timeout }
+    return settings
+  }
+
+  /// - Parameter dashes: The text before the names of options, as the user writes them.
+  /// - Throws: A `PlainError` about options that do not fit together.
+  fileprivate func check(dashes: String) throws(PlainError) {
+    if let expectation, !(1...Self.longestExpectation ~= expectation.utf8.count) {
+      throw PlainError("\(dashes)probe-expect takes a text of 1 to \(Self.longestExpectation) bytes.")
+    }
+    let given = [
+      expectation.map { _ in "expect" }, interval.map { _ in "interval" }, timeout.map { _ in "timeout" },
+    ]
+    if url == nil, let option = given.compactMap(\.self).first {
+      throw PlainError("\(dashes)probe-\(option) belongs to \(dashes)probe; add \(dashes)probe.")
+    }
+  }
 }

@@ -71,7 +71,8 @@ static int inheritable(void) {
 }
 
 static int use(const char *path) {
-  static const char *const options[] = {"interfaces", "activity=tcp,udp", "target=printer", NULL};
+  static const char *const options[] = {"interfaces", "activity=tcp,udp", "target=printer", "stages", "nudge", "quality", "traffic",
+                                        "signal", NULL};
   void *library = dlopen(path, RTLD_NOW);
   if (!library) return fprintf(stderr, "%s\n", dlerror()), 0;
   __typeof__(netwatch_open) *open;

@@ -49,10 +49,17 @@ static void begin(struct slot *slot, unsigned *seed) {
 
 static void look(struct slot *slot, unsigned *seed) {
   static const char *fields[] = {"medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6", "expensive",
-                                 "expensive_because", "constrained", "visible", "in_flight", "rules_fault", "no such field", ""};
-  unsigned field = next(seed) % 17;
+                                 "expensive_because", "constrained", "visible", "in_flight", "rules_fault", "description",
+                                 "network_id", "internet", "portal_url", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps",
+                                 "signal_dbm", "no such field", ""};
+  unsigned field = next(seed) % 27;
   const char *text = netwatch_get(slot->monitor, fields[field]);
-  check(text ? !netwatch_error_text() && strlen(text) > 0 : (field < 15) == !netwatch_error_text(), "get");
+  check(text ? !netwatch_error_text() && strlen(text) > 0 : (field < 25) == !netwatch_error_text(), "get");
+  static const char *conditions[] = {"reachable", "not-reachable", "unmetered", "medium=virtual", "ssid=a", "no such condition",
+                                     "stage=gateway", "network=0123456789abcdef"};
+  unsigned condition = next(seed) % 8;
+  int holds = netwatch_holds(slot->monitor, conditions[condition]);
+  check(holds == -EINVAL ? condition > 4 && netwatch_error_text() : holds == 0 || (holds == 1 && condition != 4), "holds");
   const char *line = netwatch_line(slot->monitor);
   check(!line || (line[0] == '{' && line[strlen(line) - 1] == '}'), "line");
   int status = netwatch_get_status(slot->monitor);
@@ -73,9 +80,10 @@ static void changed(netwatch *monitor, void *context) {
 static void open_it(struct slot *slot, unsigned *seed) {
   static const char *const options[][3] = {{"no-service"}, {"interfaces"}, {"activity=tcp"}, {"activity=udp", "interfaces"},
                                            {"target=192.0.2.1"}, {"target=nowhere.invalid"}, {"hold=0.01"}, {"wwan=r*"},
-                                           {"no such option"}, {"hold=nan"}};
-  unsigned choice = next(seed) % 11;
-  int result = netwatch_open(choice < 10 ? options[choice] : NULL, &slot->monitor);
+                                           {"no such option"}, {"hold=nan"}, {"stages", "nudge"}, {"quality", "network-id"},
+                                           {"traffic", "traffic-interval=0.1"}};
+  unsigned choice = next(seed) % 14;
+  int result = netwatch_open(choice < 13 ? options[choice] : NULL, &slot->monitor);
   check(choice == 8 || choice == 9 ? result == -EINVAL && !slot->monitor && netwatch_error_text() : result == 0, "open");
 }
 

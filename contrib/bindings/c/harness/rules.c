@@ -70,7 +70,9 @@ static void check_nothing(void) {
   expect("NULL: no status, field, line or request",
          netwatch_get_status(NULL) == NETWATCH_UNKNOWN && !netwatch_get(NULL, "medium") && !netwatch_line(NULL) &&
              netwatch_begin(NULL, "nothing") == 0);
-  const char *wrong[][2] = {{"colour=red", NULL}, {"hold=nan", NULL}, {"hold=-1", NULL}, {"", NULL}, {"=", NULL}};
+  expect("NULL: holds returns -EINVAL", netwatch_holds(NULL, "reachable") == -EINVAL && netwatch_error_text());
+  const char *wrong[][2] = {{"colour=red", NULL}, {"hold=nan", NULL}, {"hold=-1", NULL}, {"", NULL}, {"=", NULL},
+                            {"nudge", NULL}, {"traffic-interval=1", NULL}, {"probe=nowhere", NULL}, {"probe-timeout=1", NULL}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     char what[64];
     snprintf(what, sizeof what, "open: '%s' is refused, with a sentence", wrong[i][0]);
@@ -90,6 +92,7 @@ static int in_child(netwatch *monitor) {
   broken |= (netwatch_get_status(monitor) != NETWATCH_UNKNOWN) << 2;
   broken |= (netwatch_get(monitor, "medium") || netwatch_line(monitor)) << 3;
   broken |= (netwatch_begin(monitor, "child") != 0) << 4;
+  broken |= (netwatch_holds(monitor, "reachable") != -ECHILD) << 6;
   netwatch_end(monitor, 1);
   netwatch_close(monitor);
   netwatch *own;
@@ -105,6 +108,52 @@ static void check_fork(netwatch *monitor) {
   waitpid(child, &status, 0);
   if (status != 0) fprintf(stderr, "the child's status is %#x\n", (unsigned)status);
   expect("fork: the child's copy is dead, its own monitor is not", status == 0);
+}
+
+/* MARK: Conditions and figures */
+
+static void check_conditions(netwatch *monitor) {
+  expect("holds: 1 or 0", netwatch_holds(monitor, "reachable") == 1 && netwatch_holds(monitor, "not-reachable") == 0);
+  char medium[64];
+  snprintf(medium, sizeof medium, "medium=%s", netwatch_get(monitor, "medium"));
+  expect("holds: a medium", netwatch_holds(monitor, medium) == 1 && netwatch_holds(monitor, "medium=wwan") == 0);
+  expect("holds: no such condition, -EINVAL", netwatch_holds(monitor, "colour") == -EINVAL && said("colour"));
+  expect("holds: NULL, -EINVAL", netwatch_holds(monitor, NULL) == -EINVAL && netwatch_error_text());
+  expect("holds: what needs an option, -EINVAL",
+         netwatch_holds(monitor, "internet") == -EINVAL && said("probe") && netwatch_holds(monitor, "stage=link") == -EINVAL &&
+             said("stages") && netwatch_holds(monitor, "network=0123456789abcdef") == -EINVAL && said("network-id"));
+  const char *description = netwatch_get(monitor, "description");
+  expect("get: the path in words", description && strstr(description, "enp1s0, 192.168.1.23"));
+  expect("get: figures without their options have no value, and are no error",
+         !netwatch_get(monitor, "internet") && !netwatch_get(monitor, "stage") && !netwatch_get(monitor, "network_id") &&
+             !netwatch_get(monitor, "rx_bps") && !netwatch_get(monitor, "rtt_ms") && !netwatch_error_text());
+}
+
+/* The state has figures if options ask for them. */
+static void check_figures(void) {
+  static const char *const options[] = {"traffic", "traffic-interval=0.1", "stages", "nudge", "quality", "network-id", NULL};
+  netwatch *monitor;
+  int result = netwatch_open(options, &monitor);
+  expect("open: takes traffic, stages, quality and network-id", result == 0);
+  if (result != 0) return;
+  struct pollfd watched = {netwatch_fd(monitor), POLLIN, 0};
+  for (int turn = 0; turn < 300 && !netwatch_get(monitor, "rx_bps"); turn++) {
+    poll(&watched, 1, 100);
+    if (netwatch_dispatch(monitor) < 0) break;
+  }
+  expect("traffic: the rates are there", netwatch_get(monitor, "rx_bps") && netwatch_get(monitor, "tx_bps"));
+  expect("stages: the link works", netwatch_holds(monitor, "stage=link") == 1 && netwatch_holds(monitor, "stage=internet") == -EINVAL);
+  /* The router answers the nudge, so the kernel knows its hardware address soon. */
+  for (int turn = 0; turn < 300 && !netwatch_get(monitor, "network_id"); turn++) {
+    poll(&watched, 1, 100);
+    if (netwatch_dispatch(monitor) < 0) break;
+  }
+  const char *network = netwatch_get(monitor, "network_id");
+  char condition[64];
+  snprintf(condition, sizeof condition, "network=%s", network ? network : "0123456789abcdef");
+  expect("network-id: becomes known, and its condition holds", network && netwatch_holds(monitor, condition) == 1);
+  expect("network-id: is in the line", network && strstr(netwatch_line(monitor), network));
+  netwatch_close(monitor);
 }
 
 /* MARK: Requests */
@@ -162,10 +211,14 @@ int main(int argc, char **argv) {
   netwatch_dispatch(monitor);
   netwatch_get(monitor, "colour");
   expect("errno: stays", errno == 4711);
+  check_conditions(monitor);
+  check_figures();
   check_fork(monitor);
   if (system(argv[1]) != 0) return 1;
   expect("dispatch: a pulled cable is told, after a fork too", comes(monitor, &seen, "no_carrier"));
   expect("dispatch: the status is then 0", netwatch_get_status(monitor) == NETWATCH_NOT_REACHABLE);
+  expect("holds: is about the present state", netwatch_holds(monitor, "not-reachable") == 1 && netwatch_holds(monitor, "wired") == 0);
+  expect("get: a loss in words", strcmp(netwatch_get(monitor, "description"), "not reachable: no carrier") == 0);
   expect("dispatch: within a callback, -EDEADLK", seen.dispatch_within == -EDEADLK);
   if (system(argv[2]) != 0) return 1;
   expect("dispatch: the cable is back", comes(monitor, &seen, "route_up"));

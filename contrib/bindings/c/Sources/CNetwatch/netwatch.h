@@ -13,8 +13,9 @@
  * failure. No call changes errno. If the process runs out of memory, the Swift runtime in the library ends the process. Nothing
  * else in the library ends it.
  *
- * Manners. The library starts no process and no thread, and prints nothing unless NETWATCH_DEBUG is set. It changes no signal
- * handler, signal mask, limit, locale or working directory. All its descriptors are close-on-exec.
+ * Manners. The library starts no thread, and prints nothing unless NETWATCH_DEBUG is set. It starts no process unless the option
+ * probe is given: each probe is then a child of the caller's process, netwatch-http, for which only the library waits. It changes
+ * no signal handler, signal mask, limit, locale or working directory. All its descriptors are close-on-exec.
  *
  * Fork. In a child that fork(2) has made, a handle of the parent is dead. Functions that return an int then return -ECHILD, except
  * that netwatch_get_status() returns NETWATCH_UNKNOWN and netwatch_fd() returns -1. netwatch_get() and netwatch_line() return
@@ -55,16 +56,22 @@ enum {
  *
  * options is NULL, or an array of strings "name=value" that ends with NULL. Names and values are those of the command's
  * options, without the dashes: target, interface, ignore, wwan, tunnel, expensive, not-expensive, hold, link-local, rules,
- * interfaces, no-service, activity, activity-ignore, activity-interval, activity-patience. An option that the command accepts
- * several times may be repeated. A flag (link-local, rules, interfaces, no-service) is given as "name", "name=yes" or "name=no". The
- * library copies what it needs of the strings. With rules, it judges by the files of netwatch-rules(5), as the command does.
+ * interfaces, network-id, no-service, activity, activity-ignore, activity-interval, activity-patience, probe, probe-expect,
+ * probe-interval, probe-timeout, stages, nudge, quality, traffic, traffic-interval, signal, wifi-details, bssid. An option that
+ * the command accepts several times may be repeated. A flag, such as link-local, is given as "name", "name=yes" or "name=no". The
+ * library copies what it needs of the strings.
+ *
+ * With rules, the library judges by the files of netwatch-rules(5), as the command does; a probe in them does not count. With
+ * probe, it asks this URL whether the internet answers, by the program netwatch-http: beside the running program, in a folder of
+ * PATH, or in ../lib/netwatch beside one of these. stages, quality and traffic add figures to the state, each change of which is
+ * reported: traffic changes each second.
  *
  * For the internet or an address, the state is known when the function returns. The function never waits for a name, a service or a
  * network. If the kernel reports that it is out of memory, the function tries again for up to five seconds.
  *
  * Returns 0, or a negative errno value; *out is then NULL. The value is -EINVAL if an option is not known or makes no sense,
- * -EMFILE or -ENFILE if no descriptor is left, -ENOMEM if the kernel has no memory left, -EACCES or -EPERM if netlink is
- * forbidden, or another value from the kernel.
+ * -ENOENT if probe is given and netwatch-http is not there or cannot run, -EMFILE or -ENFILE if no descriptor is left, -ENOMEM if
+ * the kernel has no memory left, -EACCES or -EPERM if netlink is forbidden, or another value from the kernel.
  */
 NETWATCH_API int netwatch_open(const char *const *options, netwatch **out);
 
@@ -82,7 +89,8 @@ NETWATCH_API int netwatch_fd(const netwatch *handle);
 
 /*
  * Reads what is there without waiting, and calls the callback in this thread once for each change. A change is a line that
- * `netwatch --follow` would print. You may call this function at any time.
+ * `netwatch --follow` would print; with stages, also each change of a stage, and with network-id, that the ID has become known. You
+ * may call this function at any time.
  *
  * Returns the number of changes, which may be 0, or a negative errno value: -EDEADLK within a callback, or -ENOLINK if the kernel's
  * messages are lost for good. After -ENOLINK, the state stays as it was and the descriptor is never readable again.
@@ -100,10 +108,14 @@ NETWATCH_API void netwatch_on_change(netwatch *handle, void (*callback)(netwatch
 NETWATCH_API int netwatch_get_status(const netwatch *handle);
 
 /*
- * Returns a field of the state as text: "medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6",
- * "expensive", "expensive_because", "constrained", "visible", "in_flight", "rules_fault". Booleans are "1" or "0", and numbers are
- * decimal. "vpn" is the name of the VPN's interface. "reason" is the reason of the line that netwatch_line() returns.
- * "rules_fault" is a sentence about the first line of the files of rules that is not understood, with its file and number.
+ * Returns a field of the state as text: "medium", "interface", "reason", "description", "vpn", "ssid", "ipv4", "ipv6", "gateway4",
+ * "gateway6", "expensive", "expensive_because", "constrained", "network_id", "internet", "portal_url", "stage", "rtt_ms",
+ * "loss_percent", "rx_bps", "tx_bps", "signal_dbm", "visible", "in_flight", "rules_fault". Booleans are "1" or "0", and numbers are
+ * decimal. "vpn" is the name of the VPN's interface. "reason" is the reason of the line that netwatch_line() returns, and
+ * "description" the path in words, such as "wired eth0, 10.0.0.2; via VPN tun0" or "not reachable: no carrier". "rules_fault" is a
+ * sentence about the first line of the files of rules that is not understood, with its file and number. Some fields need an option:
+ * "network_id" needs network-id, "internet" and "portal_url" need probe, "stage" (the first one that fails) needs stages, "rtt_ms"
+ * and "loss_percent" need quality, and "rx_bps" and "tx_bps" need traffic.
  *
  * If the result is NULL and netwatch_error_text() is also NULL, the field has no value now. If the result is NULL and
  * netwatch_error_text() returns a sentence, the call has failed, for example because there is no such field. The text belongs to
@@ -111,6 +123,15 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
  * netwatch_end() do not change it.
  */
 NETWATCH_API const char *netwatch_get(const netwatch *handle, const char *field);
+
+/*
+ * Returns 1 if a condition holds for the state, 0 if it does not, or a negative errno value. The conditions are those of the
+ * command's option --for: reachable, not-reachable, wifi, wwan, wired, unmetered, vpn, not-vpn, internet, medium=MEDIUM, ssid=NAME,
+ * network=ID, stage=STAGE; netwatch(1) describes them. What is not known does not hold. The value is -EINVAL if there is no such
+ * condition, or if it needs an option that netwatch_open() has not got: internet, stage=dns and stage=internet need probe, each
+ * stage= needs stages, and network= needs network-id.
+ */
+NETWATCH_API int netwatch_holds(const netwatch *handle, const char *condition);
 
 /*
  * Returns the whole state as one line of JSON, without the line feed. netwatch-events(5) describes the line. The result is NULL

@@ -79,6 +79,15 @@ public func netwatch_get(_ handle: OpaquePointer!, _ field: UnsafePointer<CChar>
 }
 
 @c @implementation
+public func netwatch_holds(_ handle: OpaquePointer!, _ condition: UnsafePointer<CChar>!) -> CInt {
+  answering(failure: { -$0 }) { () throws(NetworkMonitorError) in
+    let owner = unsafe try Handle.own(at: handle)
+    guard let condition = unsafe condition else { throw NetworkMonitorError(EINVAL, "the condition is NULL") }
+    return unsafe try owner.monitor.holds(String(cString: condition)) ? 1 : 0
+  }
+}
+
+@c @implementation
 public func netwatch_line(_ handle: OpaquePointer!) -> UnsafePointer<CChar>! {
   unsafe answering(failure: { _ in nil }) { () throws(NetworkMonitorError) in unsafe try Handle.own(at: handle).line() }
 }

@@ -19,7 +19,6 @@ import NetwatchStream
   private var callback: Callback?
   private var context: UnsafeMutableRawPointer?
   private var isClosing = false
-  private var writer = JSONLineWriter()
   /// The texts that callers have got since the last dispatch. The next dispatch frees them.
   private var texts: [UnsafeMutablePointer<CChar>] = unsafe []
   /// The texts of the present state, by field.
@@ -92,9 +91,18 @@ import NetwatchStream
 
   /// The fields of `netwatch_get`.
   private enum Field: String {
-    case medium, interface, reason, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, constrained, visible
+    case medium, interface, reason, description, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, constrained,
+      internet, stage
+    case visible
     case inFlight = "in_flight"
     case expensiveBecause = "expensive_because"
+    case networkID = "network_id"
+    case signal = "signal_dbm"
+    case portalURL = "portal_url"
+    case roundTripTime = "rtt_ms"
+    case loss = "loss_percent"
+    case received = "rx_bps"
+    case sent = "tx_bps"
     case rulesFault = "rules_fault"
 
     func text(_ monitor: PolledMonitor) -> String? {
@@ -102,6 +110,10 @@ import NetwatchStream
       let path = record.path
       switch self {
       case .reason: return record.reason
+      case .description: return path.description
+      case .internet: return record.internet?.rawValue
+      case .portalURL: return record.portalURL?.description
+      case .stage: return record.stages?.failing?.rawValue
       case .visible: return record.activity.state.isVisible ? "1" : "0"
       case .inFlight: return String(record.activity.inFlight)
       case .rulesFault: return monitor.rulesFault
@@ -120,8 +132,20 @@ import NetwatchStream
       case .expensive: path.isExpensive ? "1" : "0"
       case .expensiveBecause: path.expense.flatMap { $0 == .unknown ? nil : $0.rawValue }
       case .constrained: path.isConstrained ? "1" : "0"
-      case .reason, .visible, .inFlight, .rulesFault: nil
+      case .networkID: monitor.networkID
+      case .signal: path.wifi?.signal.map { String($0.dBm) }
+      case .roundTripTime: record.carrierQuality?.roundTripTime.map { Self.tenths($0 / .milliseconds(1)) }
+      case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
+      case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
+      case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
+      case .reason, .description, .internet, .portalURL, .stage, .visible, .inFlight, .rulesFault: nil
       }
+    }
+
+    /// Returns a figure with one decimal, as the line has it.
+    private static func tenths(_ figure: Double) -> String {
+      let (whole, rest) = Int((figure * 10).rounded()).quotientAndRemainder(dividingBy: 10)
+      return "\(whole).\(rest)"
     }
   }
 
@@ -143,8 +167,7 @@ import NetwatchStream
   /// Returns the state as one line of JSON without the line feed.
   func line() -> UnsafePointer<CChar>? {
     if let known = unsafe lineOfState { return unsafe UnsafePointer(known) }
-    writer.write(monitor.record)
-    unsafe lineOfState = writer.withLine { bytes in
+    unsafe lineOfState = monitor.withLine { bytes in
       unsafe bytes.withUnsafeBytes { bytes in
         unsafe bytes.assumingMemoryBound(to: CChar.self).baseAddress.flatMap { unsafe strndup($0, bytes.count - 1) }
       }
