@@ -1,13 +1,18 @@
 # Tries the Python package: its wheel in a fresh virtual environment, and nothing of Swift.
-# Two minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
+# Five minutes. ARGUMENT: the folder that contrib/bindings/c/build has printed.
 #
-# PYTHON   the Python with which the wheel is tried. Default: python3
+# PYTHON   the Python with which the wheel is tried. Default: python3. The package is also tried with each Python from 3.9 to 3.13
+#          that is in PATH or in the folders of pyenv
 . "$top/contrib/bindings/world.sh"
 
 if [ "$is_inside" = yes ]; then
   work=$1
   make_world "$work"
-  timeout 200 python harness/try.py || failed=1
+  timeout 300 python harness/try.py || failed=1
+  for other in "${@:2}"; do
+    say "Also $("$other" --version)"
+    PYTHONPATH=$("$work/venv/bin/python" -c 'import site; print(site.getsitepackages()[0])') timeout 300 "$other" harness/try.py || failed=1
+  done
 
   start python -m libnetwatch
   expect "python -m libnetwatch: says the state at once" has "$work/lines" 1 \
@@ -54,6 +59,19 @@ need_packages pkg-config iproute2 util-linux coreutils
 find_library "$@"
 wheel=$("$top/contrib/bindings/python/build" "$library" | tail -n 1)
 python=${PYTHON:-python3}
+version_of() { "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null; }
+# others: prints a Python of each version that is here, apart from the one with which the wheel is tried.
+others() {
+  local version file
+  for version in 3.9 3.10 3.11 3.12 3.13; do
+    [ "$version" != "$(version_of "$python")" ] || continue
+    for file in $(command -v "python$version" || true) "${PYENV_ROOT:-$HOME/.pyenv}/versions/$version".*/bin/python; do
+      [ "$(version_of "$file")" = "$version" ] || continue
+      printf '%s\n' "$file"
+      break
+    done
+  done
+}
 say "The wheel $(basename "$wheel"), in $("$python" --version)"
 
 # The wheel and the README must name the same version of glibc.
@@ -79,5 +97,5 @@ PATH=$work/venv/bin:$PATH expect "the wheel uses its own libraries" is_alone
 sed -n '/^```python$/,/^```$/{/^```/!p;/^```$/q}' "$top/contrib/bindings/python/README.md" >"$work/example.py"
 cd "$top/contrib/bindings/python"
 status=0
-"${clean[@]}" bash -c 'top=$1; . "$top/contrib/bindings/world.sh"; in_a_world "${@:2}"' - "$top" python "$work" || status=$?
+"${clean[@]}" bash -c 'top=$1; . "$top/contrib/bindings/world.sh"; in_a_world "${@:2}"' - "$top" python "$work" $(others) || status=$?
 [ "$status" = 0 ] || failed=1

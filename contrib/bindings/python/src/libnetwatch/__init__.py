@@ -3,10 +3,10 @@
     import libnetwatch
 
     for path in libnetwatch.follow():
-        print(path.status.name, path.interface, path.reason)
+        print(path)
 
 `current()` returns the state now. `follow()` yields the state, then each change, and `paths()` does so for asyncio. `request()`
-counts work as a request. Use a `Monitor` in a loop of your own.
+counts work as a request. A `Monitor` also judges conditions, waits for them, and cancels tasks when the network is lost.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from typing import TYPE_CHECKING, AsyncGenerator, Iterator, Optional
 from ._library import NetwatchError, library
 from ._monitor import Monitor, Options
 from ._path import Path, Status
+from ._tasks import NetworkLost, ReachableTasks
 
 if TYPE_CHECKING:
     # A type checker knows this module even if it is not installed.
     from typing_extensions import Unpack
 
-__all__ = ["Monitor", "NetwatchError", "Options", "Path", "Status", "current", "follow", "paths", "request", "version"]
+__all__ = [
+    "Monitor", "NetwatchError", "NetworkLost", "Options", "Path", "ReachableTasks", "Status", "current", "follow", "paths", "request",
+    "version",
+]
 
 
 def current(*, timeout: float = 5, **options: Unpack[Options]) -> Path:

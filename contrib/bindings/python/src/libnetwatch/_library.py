@@ -54,6 +54,7 @@ def _declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
         ("netwatch_dispatch", ctypes.c_int, [handle]),
         ("netwatch_on_change", None, [handle, ChangeCallback, ctypes.c_void_p]),
         ("netwatch_get", text, [handle, text]),
+        ("netwatch_holds", ctypes.c_int, [handle, text]),
         ("netwatch_line", text, [handle]),
         ("netwatch_begin", request, [handle, text]),
         ("netwatch_end", None, [handle, request]),

@@ -10,7 +10,7 @@ from typing import Any, Dict, Optional
 
 
 class Status(enum.IntEnum):
-    """Whether the target is reachable. The numbers are those of AFNetworking."""
+    """Whether the target is reachable. The numbers are those of AFNetworking; as text, a status is its name, such as "WIFI"."""
 
     UNKNOWN = -1
     """Not known yet: the name of a host is still being looked up, or no name server has answered."""
@@ -23,6 +23,13 @@ class Status(enum.IntEnum):
 
     WIFI = 2
     """Reachable over any other link, including wired links. `Path.medium` is the kind of the link."""
+
+    # Without these, the text is the name in some versions of Python and the number in others.
+    def __str__(self) -> str:
+        return self.name
+
+    def __format__(self, specification: str) -> str:
+        return format(self.name, specification)
 
 
 _STATUS_OF_WORD = {
@@ -37,7 +44,7 @@ _STATUS_OF_WORD = {
 class Path:
     """The way to the internet, or to the target, at one moment. A path never changes: each change gives a new one.
 
-    Two paths are equal if all fields but `line` are equal.
+    `print(path)` says the path in words. Two paths are equal if all fields but `line` and `description` are equal.
     """
 
     status: Status
@@ -82,6 +89,34 @@ class Path:
     constrained: bool = False
     """Whether a rule asks to send little over the link."""
 
+    network_id: Optional[str] = None
+    """The ID of the network. None while it is not known, or without the option `network_id`."""
+
+    internet: Optional[str] = None
+    """What the last probe has found: "full", "portal", "none" or "unknown". None without the option `probe`."""
+
+    portal_url: Optional[str] = None
+    """The address of the login page. None if the probe has found none."""
+
+    stage: Optional[str] = None
+    """The first stage of the way to the internet that fails: "link", "address", "gateway", "dns" or "internet". None if none
+    fails, or without the option `stages`."""
+
+    rtt_ms: Optional[float] = None
+    """The round-trip time in milliseconds. None while it is not known, or without the option `quality`."""
+
+    loss_percent: Optional[float] = None
+    """The lost part of what this machine sends. None while it is not known, or without the option `quality`."""
+
+    rx_bps: Optional[int] = None
+    """The bits that the link receives in a second. None while the rate is not known, or without the option `traffic`."""
+
+    tx_bps: Optional[int] = None
+    """The bits that the link sends in a second. None while the rate is not known, or without the option `traffic`."""
+
+    signal_dbm: Optional[int] = None
+    """The signal of the WiFi network. None if the traffic does not go over one, or the signal is not known."""
+
     visible: bool = False
     """Whether to show the activity indicator."""
 
@@ -90,6 +125,13 @@ class Path:
 
     line: str = field(default="", repr=False, compare=False)
     """The whole state as one line of JSON, without a line feed. netwatch-events(5) describes it."""
+
+    description: str = field(default="", repr=False, compare=False)
+    """The path in words, such as "wired eth0, 10.0.0.2; via VPN tun0" or "not reachable: no carrier". Empty if the path does not
+    come from a monitor."""
+
+    def __str__(self) -> str:
+        return self.description or f"{self.status}: {self.reason}"
 
     @property
     def reachable(self) -> bool:
@@ -103,10 +145,15 @@ class Path:
         return event
 
     @classmethod
-    def from_line(cls, line: str) -> Path:
-        """Returns the path that a line of JSON describes: one of `Path.line`, or one that `netwatch --follow --json` prints."""
+    def from_line(cls, line: str, description: str = "") -> Path:
+        """Returns the path that a line of JSON describes: one of `Path.line`, or one that `netwatch --follow --json` prints.
+
+        description: The path in words. Default: none.
+        """
         event = json.loads(line)
         reachability, activity = event["reachability"], event["activity"]
+        # These keys are absent without their options, and null while nothing is known.
+        quality, traffic, stages = (event.get(key) or {} for key in ("quality", "traffic", "stages"))
 
         def part(name: str, key: str) -> Optional[str]:
             value: Optional[Dict[str, Optional[str]]] = reachability[name]
@@ -126,9 +173,19 @@ class Path:
             expensive=reachability["expensive"],
             expensive_because=reachability.get("expensive_because"),
             constrained=reachability.get("constrained", False),
+            network_id=reachability.get("network_id"),
+            internet=reachability.get("internet"),
+            portal_url=reachability.get("portal_url"),
+            stage=stages.get("failing"),
+            rtt_ms=quality.get("rtt_ms"),
+            loss_percent=quality.get("loss_percent"),
+            rx_bps=traffic.get("rx_bps"),
+            tx_bps=traffic.get("tx_bps"),
+            signal_dbm=(reachability["wifi"] or {}).get("signal_dbm"),
             visible=activity["visible"],
             in_flight=activity["in_flight"],
             line=line,
+            description=description,
         )
         # This saves functools.cached_property from decoding the line again.
         path.__dict__["event"] = event
