@@ -57,6 +57,24 @@ export interface Path {
   readonly expensiveBecause: string | null;
   /** Whether a rule asks to send little over the link. */
   readonly constrained: boolean;
+  /** The ID of the network. Null while it is not known, or without the option `networkId`. */
+  readonly networkId: string | null;
+  /** What the last probe has found. Null without the option `probe`. */
+  readonly internet: 'full' | 'portal' | 'none' | 'unknown' | null;
+  /** The address of the login page. Null if the probe has found none. */
+  readonly portalUrl: string | null;
+  /** The first stage of the way to the internet that fails. Null if none fails, or without the option `stages`. */
+  readonly stage: 'link' | 'address' | 'gateway' | 'dns' | 'internet' | null;
+  /** The round-trip time in milliseconds. Null while it is not known, or without the option `quality`. */
+  readonly rttMs: number | null;
+  /** The lost part of what this machine sends, in per cent. Null while it is not known, or without the option `quality`. */
+  readonly lossPercent: number | null;
+  /** The bits that the link receives in a second. Null while the rate is not known, or without the option `traffic`. */
+  readonly rxBps: number | null;
+  /** The bits that the link sends in a second. Null while the rate is not known, or without the option `traffic`. */
+  readonly txBps: number | null;
+  /** The signal of the WiFi network. Null if the traffic does not go over one, or the signal is not known. */
+  readonly signalDbm: number | null;
   /** Whether to show the activity indicator. */
   readonly visible: boolean;
   /** The number of requests in flight. */
@@ -65,6 +83,16 @@ export interface Path {
   readonly event: Readonly<Record<string, unknown>>;
   /** The whole state as one line of JSON, without a line feed. */
   readonly line: string;
+  /** The path in words, such as "wired eth0, 10.0.0.2; via VPN tun0" or "not reachable: no carrier". */
+  readonly description: string;
+}
+
+/** The reason with which `Monitor.signal()` aborts: the target is not reachable any more. */
+export declare class NetworkLost extends Error {
+  readonly name: 'NetworkLost';
+  readonly code: 'ENETUNREACH';
+  /** The path of the loss. */
+  readonly path: Path;
 }
 
 /** The options of a monitor. They are options of the command `netwatch`. */
@@ -89,11 +117,16 @@ export interface Options {
   linkLocal?: boolean | null;
   /**
    * Whether the files of rules count, as for the command: /etc/netwatch/rules and ~/.config/netwatch/rules, which netwatch-rules(5)
-   * describes. `Monitor.rulesFault` says what is wrong with them. Default: false.
+   * describes. `Monitor.rulesFault` says what is wrong with them. A probe in them does not count. Default: false.
    */
   rules?: boolean | null;
   /** Whether to list every link in `Path.event`, and to report each change of this list. Default: false. */
   interfaces?: boolean | null;
+  /**
+   * Whether to recognize the network by an ID, for `Path.networkId` and the condition "network=ID". A change is also reported when the
+   * ID becomes known. Default: false.
+   */
+  networkId?: boolean | null;
   /** Whether to use no netwatch service, even if one runs. Default: false. */
   noService?: boolean | null;
   /** What counts as in flight: "requests", "tcp", "udp", "all", or several with commas between them. Default: "requests". */
@@ -104,7 +137,42 @@ export interface Options {
   activityInterval?: number | null;
   /** The time in seconds after which a waiting TCP connection is treated as a long poll, not as a request. Default: 30. */
   activityPatience?: number | null;
+  /**
+   * The URL that is asked whether the internet answers, for `Path.internet` and the condition "internet". For each probe, the library
+   * starts the program netwatch-http of the package netwatch. Default: none, and then it starts no process.
+   */
+  probe?: string | null;
+  /** The text with which the body of the answer has to begin. Default: none, the body has to be empty. */
+  probeExpect?: string | null;
+  /** The time in seconds between two probes. Default: 300. */
+  probeInterval?: number | null;
+  /** The longest time in seconds to wait for an answer. Default: 10. */
+  probeTimeout?: number | null;
+  /**
+   * Whether to find the stage of the way to the internet that fails, for `Path.stage` and the conditions "stage=STAGE". Default: false.
+   */
+  stages?: boolean | null;
+  /** With `stages`, whether to send the gateway an empty datagram while nothing else proves that it is alive. Default: false. */
+  nudge?: boolean | null;
+  /** Whether to measure the round-trip time and the loss, for `Path.rttMs` and `Path.lossPercent`. Default: false. */
+  quality?: boolean | null;
+  /** Whether to report each second how much the link receives and sends, in `Path.rxBps` and `Path.txBps`. Default: false. */
+  traffic?: boolean | null;
+  /** With `traffic`, the time in seconds between two reports, at least 0.1. Default: 1. */
+  trafficInterval?: number | null;
+  /** Which changes of the WiFi signal are reported. Default: none. */
+  signal?: 'steps' | 'dbm' | null;
+  /** Whether `Path.event` also has the frequency and the bit rates of the WiFi network. Default: false. */
+  wifiDetails?: boolean | null;
+  /** Whether `Path.event` also has the address of the access point, which reveals where you are. Default: false. */
+  bssid?: boolean | null;
 }
+
+/**
+ * A condition of `netwatch --check --for`: "reachable", "not-reachable", "wifi", "wwan", "wired", "unmetered", "vpn", "not-vpn",
+ * "internet", "medium=MEDIUM", "ssid=NAME", "network=ID" or "stage=STAGE". What is not known does not hold.
+ */
+export type Condition = string;
 
 /** A request that runs: something that this process waits for from the network. */
 export interface Request {
@@ -127,7 +195,7 @@ export declare class Monitor extends EventEmitter {
   /**
    * Opens a monitor. The state of the internet or of an address is known when this returns.
    *
-   * Throws an Error with a code such as "EINVAL" if the monitor cannot be opened.
+   * Throws an Error with a code such as "EINVAL" if the monitor cannot be opened; "ENOENT" if netwatch-http is missing for `probe`.
    */
   constructor(options?: Options);
 
@@ -142,6 +210,32 @@ export declare class Monitor extends EventEmitter {
 
   /** Whether the monitor is closed. */
   readonly closed: boolean;
+
+  /**
+   * Returns a signal that aborts when the target is not reachable any more, with `NetworkLost` as its reason; if it is not reachable
+   * now, the signal has aborted. Until the loss, each call returns the same signal. After `close()`, it never aborts.
+   */
+  signal(): AbortSignal;
+
+  /**
+   * Whether all of these conditions hold now. Without a condition: whether the target is reachable.
+   *
+   * Throws an Error with the code "EINVAL" if there is no such condition, or if it needs an option that the monitor was opened
+   * without: `probe` for "internet", "stage=dns" and "stage=internet", `stages` for "stage=STAGE", and `networkId` for "network=ID".
+   */
+  holds(...conditions: Condition[]): boolean;
+
+  /**
+   * Waits until all of these conditions hold at the same time, and returns the path.
+   *
+   * Throws the reason of `signal` if that aborts, and an Error if the monitor is closed.
+   *
+   * @param options.signal Ends the wait, such as `AbortSignal.timeout(5000)`. Default: no limit.
+   */
+  waitUntil(conditions: Condition | readonly Condition[], options?: { signal?: AbortSignal }): Promise<Path>;
+
+  /** Waits until the target is reachable, as `waitUntil('reachable', options)` does. */
+  reachable(options?: { signal?: AbortSignal }): Promise<Path>;
 
   /**
    * Begins a request. `path.visible` becomes true one second after the first request has begun, if a request runs then, and false

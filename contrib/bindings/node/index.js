@@ -1,6 +1,6 @@
 'use strict';
 
-const { EventEmitter } = require('node:events');
+const { EventEmitter, setMaxListeners } = require('node:events');
 
 // contrib/bindings/node/build puts the addon beside this file. For tests, the variable NETWATCH_ADDON names another addon.
 const addon = require(process.env.NETWATCH_ADDON || './netwatch.node');
@@ -22,11 +22,24 @@ const names = {
   linkLocal: ['link-local', 'boolean'],
   rules: ['rules', 'boolean'],
   interfaces: ['interfaces', 'boolean'],
+  networkId: ['network-id', 'boolean'],
   noService: ['no-service', 'boolean'],
   activity: ['activity', 'string'],
   activityIgnore: ['activity-ignore', 'strings'],
   activityInterval: ['activity-interval', 'number'],
   activityPatience: ['activity-patience', 'number'],
+  probe: ['probe', 'string'],
+  probeExpect: ['probe-expect', 'string'],
+  probeInterval: ['probe-interval', 'number'],
+  probeTimeout: ['probe-timeout', 'number'],
+  stages: ['stages', 'boolean'],
+  nudge: ['nudge', 'boolean'],
+  quality: ['quality', 'boolean'],
+  traffic: ['traffic', 'boolean'],
+  trafficInterval: ['traffic-interval', 'number'],
+  signal: ['signal', 'string'],
+  wifiDetails: ['wifi-details', 'boolean'],
+  bssid: ['bssid', 'boolean'],
 };
 
 function wrongType(name, type) {
@@ -61,9 +74,11 @@ function optionTexts(options) {
   return texts;
 }
 
-function pathOf(line) {
+function pathOf(line, description) {
   const event = JSON.parse(line);
   const { status, medium, interface: link, expensive, vpn, wifi, ipv4, ipv6 } = event.reachability;
+  // These keys are absent without their options, and null while nothing is known.
+  const { quality, traffic, stages } = event;
   return Object.freeze({
     status: statusOfWord[status],
     reachable: statusOfWord[status] > Status.notReachable,
@@ -79,22 +94,51 @@ function pathOf(line) {
     expensive,
     expensiveBecause: event.reachability.expensive_because ?? null,
     constrained: event.reachability.constrained ?? false,
+    networkId: event.reachability.network_id ?? null,
+    internet: event.reachability.internet ?? null,
+    portalUrl: event.reachability.portal_url ?? null,
+    stage: stages?.failing ?? null,
+    rttMs: quality?.rtt_ms ?? null,
+    lossPercent: quality?.loss_percent ?? null,
+    rxBps: traffic?.rx_bps ?? null,
+    txBps: traffic?.tx_bps ?? null,
+    signalDbm: wifi?.signal_dbm ?? null,
     visible: event.activity.visible,
     inFlight: event.activity.in_flight,
     event,
     line,
+    description,
   });
+}
+
+class NetworkLost extends Error {
+  name = 'NetworkLost';
+  code = 'ENETUNREACH';
+
+  constructor(path) {
+    super(`The network is lost: ${path.description}`);
+    this.path = path;
+  }
+}
+
+function closedError() {
+  return Object.assign(new Error('The monitor is closed.'), { code: 'ERR_INVALID_STATE' });
 }
 
 class Monitor extends EventEmitter {
   #handle;
   #path;
-  #lines = [];
+  // The changes that are not emitted yet: the line of each, and its description.
+  #changes = [];
+  // The signal of all who use the network until it is lost; null if nobody does.
+  #controller = null;
+  // The functions to call after each change, and when the monitor is closed.
+  #waiting = new Set();
 
   constructor(options = {}) {
     super();
     this.#handle = addon.open(optionTexts(options), (lines, code, sentence) => this.#told(lines, code, sentence));
-    this.#path = pathOf(addon.line(this.#handle));
+    this.#path = pathOf(addon.line(this.#handle), addon.description(this.#handle));
   }
 
   get path() {
@@ -110,7 +154,7 @@ class Monitor extends EventEmitter {
   }
 
   #told(lines, code, sentence) {
-    this.#lines.push(...lines);
+    for (let i = 0; i < lines.length; i += 2) this.#changes.push([lines[i], lines[i + 1]]);
     try {
       this.#tell();
     } finally {
@@ -122,8 +166,9 @@ class Monitor extends EventEmitter {
   }
 
   #tell() {
-    while (this.#lines.length > 0) {
-      this.#path = pathOf(this.#lines.shift());
+    while (this.#changes.length > 0) {
+      this.#path = pathOf(...this.#changes.shift());
+      if (!this.#path.reachable) this.#lose();
       let isDone = false;
       try {
         this.emit('change', this.#path);
@@ -133,6 +178,54 @@ class Monitor extends EventEmitter {
         if (!isDone) setImmediate(() => this.#tell());
       }
     }
+    for (const look of [...this.#waiting]) look();
+  }
+
+  #lose() {
+    this.#controller?.abort(new NetworkLost(this.#path));
+    this.#controller = null;
+  }
+
+  signal() {
+    if (this.closed) throw closedError();
+    if (!this.#path.reachable) return AbortSignal.abort(new NetworkLost(this.#path));
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      // Any number of requests may use it at once.
+      setMaxListeners(0, this.#controller.signal);
+    }
+    return this.#controller.signal;
+  }
+
+  holds(...conditions) {
+    let doAllHold = true;
+    for (const condition of conditions.length > 0 ? conditions : ['reachable'])
+      if (!addon.holds(this.#handle, withoutNull('condition', condition))) doAllHold = false;
+    return doAllHold;
+  }
+
+  async waitUntil(conditions, { signal } = {}) {
+    const wanted = Array.isArray(conditions) ? conditions : [conditions];
+    signal?.throwIfAborted();
+    if (this.holds(...wanted)) return this.#path;
+    return new Promise((resolve, reject) => {
+      const end = (settle, value) => {
+        this.#waiting.delete(look);
+        signal?.removeEventListener('abort', abort);
+        settle(value);
+      };
+      const look = () => {
+        if (this.closed) end(reject, closedError());
+        else if (this.holds(...wanted)) end(resolve, this.#path);
+      };
+      const abort = () => end(reject, signal.reason);
+      this.#waiting.add(look);
+      signal?.addEventListener('abort', abort);
+    });
+  }
+
+  reachable(options) {
+    return this.waitUntil('reachable', options);
   }
 
   request(label) {
@@ -160,7 +253,8 @@ class Monitor extends EventEmitter {
     if (this.#handle === null) return;
     addon.close(this.#handle);
     this.#handle = null;
-    this.#lines = [];
+    this.#changes = [];
+    for (const look of [...this.#waiting]) look();
     process.nextTick(() => this.emit('close'));
   }
 }
@@ -172,4 +266,4 @@ function current(options = {}) {
   return path;
 }
 
-module.exports = { Monitor, Status, current, version: addon.version };
+module.exports = { Monitor, NetworkLost, Status, current, version: addon.version };

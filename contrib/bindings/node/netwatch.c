@@ -14,7 +14,7 @@ typedef struct {
   uv_poll_t poll;
   netwatch *handle; /* NULL after the monitor is closed. */
   napi_env env;
-  napi_ref told; /* The function told(lines, code, sentence): the changes, then an error, if there is one. */
+  napi_ref told; /* The function told(lines, code, sentence): each change as its line and its description, then an error. */
   napi_async_context context;
   napi_async_cleanup_hook_handle hook;
   napi_value lines; /* Only during netwatch_dispatch(). */
@@ -62,6 +62,7 @@ static napi_value text(napi_env env, const char *value) {
 static void changed(netwatch *handle, void *context) {
   monitor *self = context;
   napi_set_element(self->env, self->lines, self->count++, text(self->env, netwatch_line(handle)));
+  napi_set_element(self->env, self->lines, self->count++, text(self->env, netwatch_get(handle, "description")));
 }
 
 /* JavaScript runs after netwatch_dispatch(), not within it, so JavaScript may call every function of the monitor. */
@@ -158,7 +159,19 @@ static napi_value close_function(napi_env env, napi_callback_info info) {
     return self ? text(env, value) : NULL; \
   }
 RETURNS_TEXT(line, netwatch_line(self->handle))
+RETURNS_TEXT(description, netwatch_get(self->handle, "description"))
 RETURNS_TEXT(rules_fault, netwatch_get(self->handle, "rules_fault"))
+
+static napi_value holds(napi_env env, napi_callback_info info) {
+  napi_value argument, result = NULL;
+  monitor *self = receiver(env, info, &argument);
+  if (!self) return NULL;
+  char *condition = copy(env, argument);
+  int holds = netwatch_holds(self->handle, condition);
+  holds < 0 ? napi_throw_error(env, strerrorname_np(-holds), netwatch_error_text()) : napi_get_boolean(env, holds, &result);
+  free(condition);
+  return result;
+}
 
 /* refer(monitor, isWanted): whether the process keeps running while the monitor is open */
 static napi_value refer(napi_env env, napi_callback_info info) {
@@ -193,6 +206,7 @@ NAPI_MODULE_INIT() {
 #define METHOD(name, function) {name, 0, function, 0, 0, 0, napi_enumerable, 0}
   const napi_property_descriptor properties[] = {
       METHOD("open", open_monitor), METHOD("close", close_function), METHOD("line", line), METHOD("rulesFault", rules_fault),
+      METHOD("description", description), METHOD("holds", holds),
       METHOD("refer", refer), METHOD("begin", begin), METHOD("end", end),
       {"version", 0, 0, 0, 0, text(env, netwatch_version()), napi_enumerable, 0}};
   napi_define_properties(env, exports, sizeof properties / sizeof *properties, properties);

@@ -1,14 +1,18 @@
 'use strict';
 // Tries the package beside a cable that the commands `pull` and `plug-in` take away and bring back: try.js FOLDER
-// Prints a line for each expectation; the exit status is 1 if one is not met.
-const { execFileSync, spawnSync } = require('node:child_process');
+// The command `in-router` runs another command at the other end of the cable. Prints a line for each expectation; the exit status is 1 if one is not met.
+const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const { once } = require('node:events');
 const fs = require('node:fs');
+const http = require('node:http');
 const { Worker } = require('node:worker_threads');
 
 const folder = process.argv[2];
-const { Monitor, Status, current, version } = require(folder);
+const { Monitor, NetworkLost, Status, current, version } = require(folder);
 const patience = 30000;
+// How often the cable is pulled to measure when a request ends, and the longest time that this may take in 99 of 100 cases.
+const rounds = 100;
+const mostMilliseconds = 50;
 
 function expect(what, isSo) {
   let why = '';
@@ -58,6 +62,7 @@ function checkState() {
   expect('current(): lacks the rest', [path.ipv6, path.gateway6, path.vpn, path.ssid].every((value) => value === null));
   expect('current(): has a price', path.expensive === false);
   expect('Path: has its line', () => JSON.parse(path.line).reachability.interface === 'enp1s0' && path.event.v === 1);
+  expect('Path: is said in words', path.description === `${path.medium} enp1s0, 192.168.1.23`);
   expect('Status: has the numbers of AFNetworking', () => Object.values(Status).join() === '-1,0,1,2');
   const lost = current({ ignore: ['wl*', 'enp*'] });
   expect('options: a list of patterns', lost.status === Status.notReachable && lost.reason === 'no_route');
@@ -96,6 +101,103 @@ async function checkCable() {
   monitor.close();
   await closed;
   expect('close: is told', true);
+}
+
+async function checkConditions() {
+  const monitor = new Monitor();
+  const limit = () => ({ signal: AbortSignal.timeout(patience) });
+  expect('holds(): one condition', monitor.holds('reachable') === true && monitor.holds('wwan') === false);
+  expect('holds(): several', monitor.holds('wifi', 'not-vpn') && !monitor.holds('wifi', 'vpn') && monitor.holds());
+  const unknown = thrown(() => monitor.holds('vpn', 'colour'));
+  expect('holds(): no such condition', () => unknown.code === 'EINVAL' && unknown.message.includes('colour'));
+  expect('holds(): lacks an option', () => thrown(() => monitor.holds('internet')).message.includes('probe'));
+  expect('holds(): a type that is wrong', () => thrown(() => monitor.holds(1)).code === 'ERR_INVALID_ARG_TYPE');
+  expect('reachable(): at once', (await monitor.reachable()).reachable);
+  const late = await monitor.waitUntil('vpn', { signal: AbortSignal.timeout(20) }).catch((error) => error);
+  expect('waitUntil(): ends with its signal', late.name === 'TimeoutError');
+  const early = await monitor.waitUntil('vpn', { signal: AbortSignal.abort(new Error('mine')) }).catch((error) => error);
+  expect('waitUntil(): a signal that has aborted', early.message === 'mine');
+  const before = monitor.signal();
+  expect('signal(): is one until the loss', before === monitor.signal() && !before.aborted);
+  const lost = monitor.waitUntil(['not-reachable'], limit());
+  execFileSync('pull');
+  expect('waitUntil(): the cable is pulled', (await lost).reason === 'no_carrier');
+  expect('signal(): has aborted', before.aborted && before.reason instanceof NetworkLost && before.reason.path.reason === 'no_carrier');
+  expect('signal(): has aborted from the beginning', monitor.signal().aborted && monitor.signal().reason.code === 'ENETUNREACH');
+  const back = [monitor.reachable(limit()), monitor.waitUntil(['reachable', 'wifi'], limit())];
+  execFileSync('plug-in');
+  expect('reachable(): the cable is back', (await Promise.all(back)).every((path) => path.reachable));
+  expect('signal(): is another one then', before !== monitor.signal() && !monitor.signal().aborted);
+  const ended = monitor.waitUntil('vpn').catch((error) => error);
+  monitor.close();
+  expect('waitUntil(): ends with its monitor', (await ended).message.includes('closed'));
+  expect('signal(): after close()', thrown(() => monitor.signal()).message.includes('closed'));
+
+  const measuring = new Monitor({ traffic: true, trafficInterval: 0.1, stages: true, quality: true });
+  while (measuring.path.rxBps === null) await once(measuring, 'change');
+  expect('traffic: has rates', typeof measuring.path.txBps === 'number');
+  expect('stages: the link works', measuring.holds('stage=link') && measuring.path.stage === null);
+  measuring.close();
+}
+
+/** Asks a server, and returns the error with which that ends. The fetch of Node.js 18 does not see each abort of its signal. */
+function ask(signal) {
+  const url = 'http://192.168.1.1:8080/';
+  if (Number.parseInt(process.versions.node) >= 20) return fetch(url, { signal }).catch((error) => error);
+  return new Promise((resolve) => http.get(url, { signal }).on('error', (error) => resolve(error.cause ?? error)));
+}
+
+/** Pulls the cable while a server does not answer, and measures when the request ends. */
+async function checkLoss() {
+  const program =
+    "require('node:net').createServer((s) => s.on('data', () => console.log('asked')).on('error', () => {})).listen(8080, '192.168.1.1', () => console.log('ready'))";
+  const server = spawn('in-router', [process.execPath, '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const cable = spawn('in-router', ['ip', '-batch', '-'], { stdio: ['pipe', 'inherit', 'inherit'] });
+  await once(server.stdout, 'data');
+  const monitor = new Monitor();
+  const limit = () => ({ signal: AbortSignal.timeout(patience) });
+  const measure = async () => {
+    const times = [];
+    let isWhole = true;
+    for (let round = 0; round < rounds; round++) {
+      await monitor.reachable(limit());
+      const signal = monitor.signal();
+      const asked = once(server.stdout, 'data');
+      const request = ask(signal);
+      await asked;
+      const began = performance.now();
+      cable.stdin.write('link set cable down\n');
+      const error = await request;
+      times.push(performance.now() - began);
+      isWhole &&= error === signal.reason && error instanceof NetworkLost && error.path.reason === 'no_carrier';
+      cable.stdin.write('link set cable up\n');
+    }
+    times.sort((one, other) => one - other);
+    return { isWhole, middle: times[times.length >> 1], most: times[Math.ceil(times.length * 0.99) - 1] };
+  };
+  // Other programs may need the processor meanwhile, so there are three tries.
+  let found = await measure();
+  for (let tries = 1; tries < 3 && found.most > mostMilliseconds; tries++) found = await measure();
+  expect('signal(): its reason is the loss', found.isWhole);
+  const figures = `p50 ${found.middle.toFixed(1)} ms, p99 ${found.most.toFixed(1)} ms`;
+  const what = `signal(): a request ends when the cable is pulled, ${rounds} times within ${mostMilliseconds} ms`;
+  expect(`${what} (${figures})`, found.most <= mostMilliseconds);
+
+  await monitor.reachable(limit());
+  let goesOn = true;
+  const own = new AbortController();
+  const asked = once(server.stdout, 'data');
+  const request = ask(own.signal).then(() => (goesOn = false));
+  await asked;
+  cable.stdin.write('link set cable down\n');
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  expect('signal(): without it, the request would go on', goesOn);
+  own.abort();
+  await request;
+  cable.stdin.end('link set cable up\n');
+  await monitor.reachable(limit());
+  monitor.close();
+  server.kill('SIGKILL');
 }
 
 async function checkRequests() {
@@ -164,6 +266,8 @@ async function checkDescriptors() {
   checkState();
   checkErrors();
   await checkCable();
+  await checkConditions();
+  await checkLoss();
   await checkRequests();
   checkProcesses();
   await checkWorkers();
