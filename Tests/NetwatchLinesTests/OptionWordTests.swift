@@ -15,6 +15,9 @@ import Testing
     #expect(options.service == .everything)
     #expect(options.activity.counts == .requests)
     #expect(!options.listsInterfaces)
+    // Without the option, no process is started.
+    #expect(options.probe == nil && options.probeByRule == nil)
+    #expect(options.trafficInterval == nil && !options.tellsQuality && !options.tellsStages && !options.namesNetwork)
   }
 
   @Test func `each option is what it is on the command line`() throws {
@@ -22,7 +25,11 @@ import Testing
       "target=192.0.2.1", "interface=enp*", "interface=wl?", "ignore=docker0", "wwan=ppp*", "tunnel=ppp9", "hold=2.5",
       "not-expensive=Train 2", "link-local", "interfaces=yes", "expensive=Train*", "rules", "activity=tcp,udp",
       "activity-ignore=443", "activity-ignore=10.0.0.0/8",
-      "activity-interval=0.1", "activity-patience=12",
+      "activity-interval=0.1", "activity-patience=12", "probe=http://192.0.2.1/", "probe-expect=yes",
+      "probe-interval=60",
+      "probe-timeout=3", "stages", "nudge", "quality", "traffic", "traffic-interval=0.5", "signal", "wifi-details",
+      "bssid",
+      "network-id",
     ])
     let configuration = options.configuration
     #expect("\(configuration.target)" == "192.0.2.1")
@@ -44,6 +51,19 @@ import Testing
     #expect(options.activity.connections.exclusions.count == 2)
     #expect(options.activity.connections.rules.interval == .milliseconds(100))
     #expect(options.activity.connections.rules.patience == .seconds(12))
+    let probe = try #require(options.probe)
+    #expect(probe.url == "http://192.0.2.1/" && probe.expectation == "yes")
+    #expect(probe.interval == .seconds(60) && probe.timeout == .seconds(3))
+    #expect(options.tellsStages && options.tellsEachStage && options.nudgesGateway && options.tellsQuality)
+    #expect(options.trafficInterval == .milliseconds(500))
+    #expect(configuration.wifi.signal == .steps)
+    #expect(configuration.wifi.includesDetails && configuration.wifi.includesAccessPoint)
+    #expect(options.namesNetwork)
+  }
+
+  @Test func `traffic is measured each second, and the signal in steps`() throws {
+    #expect(try StatusOptions(libraryOptions: ["traffic"]).trafficInterval == .seconds(1))
+    #expect(try StatusOptions(libraryOptions: ["signal=dbm"]).configuration.wifi.signal == .all)
   }
 
   @Test func `a flag is on or off`() throws {
@@ -57,15 +77,22 @@ import Testing
 
   @Test(arguments: [
     "target=192.0.2.1", "interface=e*", "hold=1", "link-local", "interfaces", "wwan=x", "tunnel=x", "ignore=x",
+    "stages",
+    "network-id", "wifi-details", "bssid",
   ])
   func `a service judges only as it would by itself`(_ word: String) throws {
     #expect(try StatusOptions(libraryOptions: [word]).service == .activity)
     #expect(try StatusOptions(libraryOptions: [word, "no-service"]).service == .nothing)
   }
 
+  @Test(arguments: ["quality", "traffic", "signal", "probe=http://192.0.2.1/"])
+  func `a service judges also if figures are wanted`(_ word: String) throws {
+    #expect(try StatusOptions(libraryOptions: [word]).service == .everything)
+  }
+
   @Test(arguments: [
     ("colour=red", "there is no option 'colour'."), ("", "there is no option ''."), ("=x", "there is no option ''."),
-    ("a\u{1b}b", "there is no option 'a?b'."), ("traffic=1", "there is no option 'traffic'."),
+    ("a\u{1b}b", "there is no option 'a?b'."), ("count=1", "there is no option 'count'."),
     ("hold", "hold needs a value; write hold=VALUE."), ("hold=", "hold needs a value; write hold=VALUE."),
     ("hold=nan", "hold: 'nan' is not a time, 0 or more; write seconds such as 2 or 0.5, or 30s, 5m or 1h."),
     ("hold=-1", "hold: '-1' is not a time, 0 or more; write seconds such as 2 or 0.5, or 30s, 5m or 1h."),
@@ -76,6 +103,12 @@ import Testing
     ("activity-interval=0.01", "activity-interval needs 0.02 or more."),
     ("activity-patience=0", "activity-patience needs a number above 0."),
     ("activity-ignore=0", "activity-ignore: '0' is no port; write a number from 1 to 65535."),
+    ("nudge", "nudge belongs to stages; add stages."),
+    ("probe-timeout=1", "probe-timeout belongs to probe; add probe."),
+    ("probe-expect=yes", "probe-expect belongs to probe; add probe."),
+    ("traffic-interval=1", "traffic-interval belongs to traffic; add traffic."),
+    ("probe=nowhere", "probe: 'nowhere' is no URL; write one such as http://example.org/generate_204."),
+    ("signal=", "signal needs a value; write signal=VALUE."),
   ])
   func `what makes no sense is told in a sentence`(_ word: String, _ sentence: String) {
     do {
@@ -91,7 +124,7 @@ import Testing
     let top = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "../../contrib")
     func text(_ path: String) throws -> String { try String(contentsOf: top.appending(path: path), encoding: .utf8) }
     let names = Set(WatchOptions.options.filter(\.about.isInLibrary).map { String($0.about.name.dropFirst(2)) })
-    #expect(names.count >= 15)
+    #expect(names.count >= 29)
 
     let header = try text("bindings/c/Sources/CNetwatch/netwatch.h").replacing("\n *", with: "")
     let listed = try #require(header.firstMatch(of: /without the dashes: ([a-z, -]+)\./)?.output.1)

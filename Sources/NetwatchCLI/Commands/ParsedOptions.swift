@@ -17,12 +17,7 @@ struct ParsedOptions {
 
   // The state
   var checks = false
-<<<<<<< HEAD
   var conditions: [NetworkCondition] = []
-  var namesNetwork = false
-=======
-  var conditions: [Condition] = []
->>>>>>> 5ff928b8 (C has the options, figures and conditions of the command: probe, stages, quality, traffic, network-id, netwatch_holds)
   var namesPrograms = false
   var isPrometheus = false
 
@@ -72,15 +67,9 @@ struct ParsedOptions {
     }
     let files = RuleFiles(for: .user)
     rules = files
-<<<<<<< HEAD
-    guard probe.url == nil, !conditions.contains(.notReachable) else { return }
-    probe.url = files.rules.probe
-    probe.isByRule = true
-=======
-    guard watch.probe.url == nil, !conditions.contains(.path(.notReachable)) else { return }
+    guard watch.probe.url == nil, !conditions.contains(.notReachable) else { return }
     watch.probe.url = files.rules.probe
     probesByRule = true
->>>>>>> 5ff928b8 (C has the options, figures and conditions of the command: probe, stages, quality, traffic, network-id, netwatch_holds)
   }
 
   /// Gives a source of lines the files of rules, and the settings of the probe.

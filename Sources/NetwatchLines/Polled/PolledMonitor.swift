@@ -156,9 +156,9 @@ public final class PolledMonitor: @unchecked Sendable {
     func refusal(_ reason: String) -> NetworkMonitorError {
       NetworkMonitorError(operation: "holds", code: EINVAL, description: "the condition '\(name)': \(reason)")
     }
-    let wanted: Condition
+    let wanted: NetworkCondition
     do throws(PlainError) {
-      wanted = try Condition.named(condition)
+      wanted = try NetworkCondition.named(condition)
     } catch {
       throw refusal(error.description)
     }

@@ -3,53 +3,22 @@ import NetwatchEventLoop
 import NetwatchOptions
 import NetwatchStream
 
-<<<<<<<< HEAD:Sources/NetwatchCLI/Processes/NetworkCondition+Words.swift
-/// The conditions of `--for`.
+/// The conditions of `--for` and of libnetwatch.
 extension NetworkCondition {
   /// The conditions that are written as one word.
-  static let simple: [NetworkCondition] = [
+  package static let simple: [NetworkCondition] = [
     .reachable, .notReachable, .wifi, .wwan, .medium(.wired), .unmetered, .vpn, .notVPN, .internet,
   ]
 
-  static let names = simple.map(\.description) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
+  package static let names = simple.map(\.description) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
 
   /// The conditions that completions offer, some of which the user goes on to write.
-  static let suggestions =
+  package static let suggestions =
     simple.map(\.description) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
     + NetworkStage.names.map { "stage=\($0)" }
 
   /// Reads the value of `--for`.
-  @Sendable static func named(_ text: String) throws(PlainError) -> NetworkCondition {
-========
-/// A condition on the network, as `--for` and libnetwatch have it: one about the path, or one that needs more than the path.
-///
-/// A condition that is not known does not hold. While nothing is reachable, only `not-reachable` and ``stage(_:)`` can hold.
-package enum Condition: Hashable {
-  case path(NetworkCondition)
-  /// A server on the internet has answered as it should.
-  case internet
-  /// The network with this ID carries the traffic.
-  case network(NetworkIdentity)
-  /// This stage of the way to the internet works.
-  case stage(NetworkStage)
-
-  /// The conditions that are written as one word.
-  package static let simple: [(name: String, condition: Condition)] = [
-    ("reachable", .path(.reachable)), ("not-reachable", .path(.notReachable)), ("wifi", .path(.wifi)),
-    ("wwan", .path(.wwan)), ("wired", .path(.medium(.wired))), ("unmetered", .path(.unmetered)), ("vpn", .path(.vpn)),
-    ("not-vpn", .path(.notVPN)), ("internet", .internet),
-  ]
-
-  package static let names = simple.map(\.name) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
-
-  /// The conditions that completions offer, some of which the user goes on to write.
-  package static let suggestions =
-    simple.map(\.name) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
-    + NetworkStage.names.map { "stage=\($0)" }
-
-  /// Reads the value of `--for`.
-  @Sendable package static func named(_ text: String) throws(PlainError) -> Condition {
->>>>>>>> 5ff928b8 (C has the options, figures and conditions of the command: probe, stages, quality, traffic, network-id, netwatch_holds):Sources/NetwatchLines/Source/Condition.swift
+  @Sendable package static func named(_ text: String) throws(PlainError) -> NetworkCondition {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else {
       guard let condition = simple.first(where: { $0.description == text }) else {
@@ -86,33 +55,18 @@ package enum Condition: Hashable {
   ///
   /// - Parameter network: The closure that returns the ID of the network, or nil if it is not known. It is called only if the
   ///   result depends on the ID.
-<<<<<<<< HEAD:Sources/NetwatchCLI/Processes/NetworkCondition+Words.swift
-  func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
+  package func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
     var path = record.path
     path.findings = record.findings
     if case .network = self { path.findings.network = network() }
     return holds(for: path)
-========
-  package func holds(for record: EventRecord, in network: () -> NetworkIdentity?) -> Bool {
-    switch self {
-    case .path(let condition): condition.holds(for: record.path)
-    case .internet: record.internet?.isFull ?? false
-    case .network(let wanted): record.path.isReachable && network() == wanted
-    case .stage(let stage): record.stages?[stage].isOK ?? false
-    }
->>>>>>>> 5ff928b8 (C has the options, figures and conditions of the command: probe, stages, quality, traffic, network-id, netwatch_holds):Sources/NetwatchLines/Source/Condition.swift
   }
 
   /// Returns a sentence that says why the condition does not hold for a record; nil if it holds.
   ///
   /// - Parameter network: As for ``holds(for:in:)``.
-<<<<<<<< HEAD:Sources/NetwatchCLI/Processes/NetworkCondition+Words.swift
-  func refutation(for record: EventRecord, in network: () -> NetworkIdentity?) -> String? {
-    holds(for: record, in: network) ? nil : "\(self) does not hold: \(fault(record, network))"
-========
   package func refutation(for record: EventRecord, in network: () -> NetworkIdentity?) -> String? {
-    holds(for: record, in: network) ? nil : "\(name) does not hold: \(fault(record, network))"
->>>>>>>> 5ff928b8 (C has the options, figures and conditions of the command: probe, stages, quality, traffic, network-id, netwatch_holds):Sources/NetwatchLines/Source/Condition.swift
+    holds(for: record, in: network) ? nil : "\(self) does not hold: \(fault(record, network))"
   }
 
   private func fault(_ record: EventRecord, _ network: () -> NetworkIdentity?) -> String {
