@@ -144,7 +144,7 @@ public final class PolledMonitor: @unchecked Sendable {
 
   /// The ID of the network that carries the traffic, as `netwatch status --network-id` prints it; nil while it is not known, or if the
   /// option `network-id` is not given. When it becomes known, ``onChange`` is called.
-  public var networkID: String? { network?.text }
+  public var networkID: String? { network?.description }
 
   /// Returns whether a condition holds: one that `netwatch --check` has for its option `--for`, such as `unmetered` or
   /// `medium=wifi`. It is about ``record``. What is not known does not hold.
