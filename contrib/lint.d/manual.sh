@@ -38,7 +38,8 @@ missing() {
 
 # Two kinds of messages do not count: about manuals that are mentioned, which need not be on this machine, and about the
 # length of lines, because the lines of options are whole sentences.
-said=$(mandoc -T lint "$pages"/netwatch*.[13578] 2>&1 | grep -v -e 'referenced manual' -e 'mandoc.db' -e 'longer than 80') || true
+# mandoc writes some messages to standard error, in the middle of others.
+said=$({ mandoc -T lint "$pages"/netwatch*.[13578] 2>"$work/errors" || true; cat "$work/errors"; } | grep -v -e 'referenced manual' -e 'mandoc.db' -e 'longer than 80') || true
 [ -z "$said" ] || { say "$said"; failed=1; }
 length=$(wc -l <"$pages/netwatch.1")
 [ "$length" -le 600 ] || { say "netwatch.1 has $length lines, at most 600"; failed=1; }
