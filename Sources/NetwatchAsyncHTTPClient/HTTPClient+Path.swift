@@ -46,7 +46,7 @@
       timeout: TimeAmount = .seconds(60), _ body: @escaping @Sendable (HTTPClientResponse) async throws -> Value
     ) async throws -> Value {
       guard await monitor.waitUntil(.reachable, within: limit) else {
-        try Task.checkCancellation()
+        try _Concurrency.Task.checkCancellation()
         throw NetworkPathError.notReachable(monitor.currentPath.reason)
       }
       let path = monitor.currentPath
