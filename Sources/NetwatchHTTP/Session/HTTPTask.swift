@@ -40,7 +40,9 @@ public final class HTTPTask: Sendable {
   /// sequence ends after ``HTTPTaskInfo/State/finished``.
   ///
   /// The sequence does not hold the task: if nobody else does, a suspended task is cancelled.
-  public var states: some AsyncSequence<State, Never> & Sendable { LatestValues(broadcast: status.states, owner: status) }
+  public var states: some AsyncSequence<State, Never> & Sendable {
+    LatestValues(broadcast: status.states, owner: status)
+  }
 
   /// The bytes that were sent and received so far, with the totals if they are known.
   public var progress: HTTPProgress { status.progress }
