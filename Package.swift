@@ -212,7 +212,8 @@ let package = Package(
     .target(
       name: "DocumentationExamples",
       dependencies: [
-        "Netwatch", "NetwatchLines", "NetwatchLog", "NetwatchNetlink", "NetwatchObservation", "NetwatchStream", "NetwatchHTTP",
+        "Netwatch", "NetwatchLines", "NetwatchLog", "NetwatchNetlink", "NetwatchObservation", "NetwatchStream",
+        "NetwatchHTTP",
         "NetwatchHTTPFoundation",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],

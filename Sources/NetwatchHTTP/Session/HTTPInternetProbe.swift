@@ -2,7 +2,7 @@ import Netwatch
 import NetwatchEventLoop
 import Synchronization
 
-/// A GET request that shows whether the internet answers, or a captive portal in its place; for ``MonitorConfiguration/probe``.
+/// A GET request that shows whether the internet answers, or a captive portal in its place; for `MonitorConfiguration.probe`.
 ///
 /// ```swift
 /// var configuration = MonitorConfiguration()
@@ -25,7 +25,7 @@ public struct HTTPInternetProbe: InternetProbe {
   ///
   /// - Parameters:
   ///   - url: The URL that is requested, with http or https. Use one of a server of your own, or of somebody who allows it: each machine
-  ///     asks it at each new path and every ``MonitorConfiguration/probeInterval``.
+  ///     asks it at each new path and every `MonitorConfiguration.probeInterval`.
   ///   - expectation: The text with which the body has to begin. Default: nil, the body has to be empty.
   ///   - timeout: The time to wait for the response; at most 12 seconds count. Default: 10 seconds.
   ///   - userAgent: The value of the request's User-Agent field. Default: netwatch.
