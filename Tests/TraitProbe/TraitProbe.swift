@@ -29,7 +29,7 @@
           outcome = "\(error)"
         }
         var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &now)
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
         say("\(now.tv_sec * 1_000_000_000 + now.tv_nsec) \(outcome)")
       }
       try await client.shutdown()

@@ -35,7 +35,8 @@ def main():
     while os.readlink(f"/proc/{far.pid}/ns/net") == own:
         time.sleep(0.01)
     ip("link", "set", "lo", "up")
-    ip("link", "add", "v0", "type", "veth", "peer", "name", "v1", "netns", str(far.pid))
+    # The kernel tells the changes of a link at most once a second, but at once if its other end has another index (linkwatch).
+    ip("link", "add", "v0", "index", "10", "type", "veth", "peer", "name", "v1", "index", "20", "netns", str(far.pid))
     ip("addr", "add", "10.0.0.2/24", "dev", "v1", of=far.pid)
     ip("link", "set", "v1", "up", of=far.pid)
     ip("addr", "add", "10.0.0.1/24", "dev", "v0")
