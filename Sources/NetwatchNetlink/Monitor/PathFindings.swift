@@ -9,8 +9,6 @@ final class PathFindings {
   /// The time between two looks at the table of neighbours, as long as the gateway's hardware address is not known. The kernel learns
   /// it some time after the path has changed, and no path is published then.
   private static let identityInterval = Duration.seconds(1)
-  /// The longest time from the start of a probe to its answer.
-  private static let probeLimit = Duration.seconds(12)
 
   private let loop: EventLoop
   private let publish: (NetworkPath, ReachabilityMachine.Change) -> Void
@@ -62,7 +60,6 @@ final class PathFindings {
     if probe != nil {
       var timing = ProbeMachine.Timing()
       timing.interval = configuration.probeInterval.asDelay
-      timing.limit = Self.probeLimit
       probes = ProbeSchedule(
         timing, on: loop, start: { [unowned self] in ask($0, over: $1) },
         kill: { [unowned self] number in if request?.number == number { endRequest() } },
