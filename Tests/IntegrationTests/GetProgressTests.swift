@@ -43,12 +43,13 @@ import Testing
     #expect(columns < 80 || drawn.contains { $0.contains(#/MB of 6\.0 MB +\d\.\d MB\/s +\d+:\d\d left/#) }, "\(drawn)")
   }
 
-  @Test func `a total that nobody knows has no percentage`() throws {
+  @Test func `a total that nobody knows has no percentage before its end`() throws {
     let server = try WebServer("ssi on; ssi_types *; limit_rate 4m;")
     try server.serve("it", text: "<!--# echo var='x' -->" + String(repeating: "x", count: 8_000_000))
     let (drawn, rest) = try frames(server.show("\(Self.url)it", columns: 80))
     #expect(drawn.contains { $0.contains(#/\d.\d MB +\d.\d MB\/s/#) }, "\(drawn)")
-    #expect(!drawn.contains { $0.contains("%") || $0.contains("[") })
+    // The total is known when the last byte is here. A line may still be drawn while the file gets its name.
+    #expect(!drawn.contains { ($0.contains("%") || $0.contains("[")) && !$0.contains("100 %") }, "\(drawn)")
     #expect(rest.hasPrefix("it: 8.0 MB in"))
   }
 

@@ -15,7 +15,7 @@ import Testing
     let loop = try EventLoop(by: clock)
     var lines: [String] = []
     var counter: ActivityCounter?
-    counter = ActivityCounter(ActivitySettings(), on: loop) { reason in
+    counter = ActivityCounter(ActivitySettings(), on: loop) { reason, _ in
       guard let activity = counter?.activity else { return }
       lines.append("\(reason.rawValue) \(activity.state.rawValue) \(activity.inFlight) \(activity.connections ?? -1)")
     }
@@ -108,7 +108,7 @@ import Testing
     let start = loop.now
     var ending: Duration?
     var counter: ActivityCounter?
-    counter = ActivityCounter(ActivitySettings(), on: loop) { reason in
+    counter = ActivityCounter(ActivitySettings(), on: loop) { reason, _ in
       if reason != .completionDelay { return }
       ending = loop.now
       loop.stop()
@@ -119,5 +119,30 @@ import Testing
     try loop.runPatiently()
     #expect(try #require(ending) >= start + .milliseconds(170))
     counter = nil
+  }
+}
+
+/// What the status of this machine says about a count, on a clock that the test moves.
+@Suite struct LocalStatusTests {
+  @Test func `a line has the time at which the change was noticed, however long the turn takes`() throws {
+    let clock = ManualClock()
+    clock.advance(by: .seconds(100))
+    let loop = try EventLoop(by: clock)
+    var options = StatusOptions()
+    options.countsRequests = true
+    var dates: [Duration] = []
+    let status = LocalStatus(options, on: loop, failed: { Issue.record($0) }) { record in
+      if record.event == .activity { dates.append(.nanoseconds(record.monotonicNanoseconds)) }
+    }
+    status.watch()
+    status.startCounting()
+    status.setRequests(1)
+    clock.advance(by: .milliseconds(3))
+    try loop.poll()
+    status.setRequests(0)
+    clock.advance(by: .milliseconds(4))
+    try loop.poll()
+    #expect(dates == [.seconds(100), .milliseconds(100_003)])
+    status.stop()
   }
 }

@@ -91,7 +91,7 @@ final class TestService: Sendable {
     {
       self.loop = loop
       self.questions = questions
-      counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] in reason = $0 }
+      counter = ActivityCounter(ActivitySettings(), on: loop) { [unowned self] why, _ in reason = why }
       traffic = TrafficSampler(
         on: loop,
         reading: { [unowned self] link, _ in

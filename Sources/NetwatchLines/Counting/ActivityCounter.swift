@@ -13,7 +13,7 @@ package final class ActivityCounter {
   private let settings: ActivitySettings
   private let loop: EventLoop
   private let warn: (_ sentence: String) -> Void
-  private let changed: (EventRecord.ActivityReason) -> Void
+  private let changed: (_ reason: EventRecord.ActivityReason, _ noticed: Duration) -> Void
   private var machine = ActivityMachine()
   private var timer: LoopTimer?
   private var connections: ConnectionCounter?
@@ -31,11 +31,12 @@ package final class ActivityCounter {
   ///   - settings: What is counted.
   ///   - warn: The closure that gets each sentence for people. Default: to standard error.
   ///   - path: The closure that returns the current path; nil while it is not known.
-  ///   - changed: The closure that is called after each change of ``activity``, with the reason.
+  ///   - changed: The closure that is called after each change of ``activity``, with the reason and the time at which the change
+  ///     was noticed.
   package init(
     _ settings: ActivitySettings, on loop: EventLoop, warn: @escaping (_ sentence: String) -> Void = StandardError.warn,
     path: @escaping () -> NetworkPath? = { nil },
-    changed: @escaping (EventRecord.ActivityReason) -> Void
+    changed: @escaping (_ reason: EventRecord.ActivityReason, _ noticed: Duration) -> Void
   ) {
     self.settings = settings
     self.loop = loop
@@ -116,7 +117,7 @@ package final class ActivityCounter {
     guard settings.counts.contains(.requests) else { return }
     // The limits keep the sum from overflowing, whatever number a caller gives.
     let others = activity.inFlight - activity.requests
-    change(to: min(max(count, 0), Int(Int32.max)) + others, at: date ?? loop.now)
+    change(to: min(max(count, 0), Int(Int32.max)) + others, at: date)
   }
 
   /// Sets the number of TCP connections in flight; they are counted from the first call on. An unchanged number means that one
@@ -142,12 +143,14 @@ package final class ActivityCounter {
     activity.connections = nil
   }
 
-  private func change(to count: Int, at date: Duration) {
+  /// Delays run from `date`. Default: from now, which is then also the time at which the change was noticed.
+  private func change(to count: Int, at date: Duration?) {
     let before = activity.inFlight
     guard count != before else { return }
+    let now = loop.now
     activity.inFlight = count
-    if before == 0 || count == 0 { handle(count > 0 ? .busy : .idle, at: date) }
-    changed(count > before ? .requestBegan : .requestEnded)
+    if before == 0 || count == 0 { handle(count > 0 ? .busy : .idle, at: date ?? now) }
+    changed(count > before ? .requestBegan : .requestEnded, now)
   }
 
   // MARK: The indicator
@@ -174,8 +177,9 @@ package final class ActivityCounter {
 
   private func fire() {
     let reason: EventRecord.ActivityReason = machine.state == .delayingStart ? .activationDelay : .completionDelay
-    handle(.timerFired, at: loop.now)
-    changed(reason)
+    let now = loop.now
+    handle(.timerFired, at: now)
+    changed(reason, now)
   }
 
   // MARK: Connections

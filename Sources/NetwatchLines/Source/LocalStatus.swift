@@ -23,8 +23,8 @@ package final class LocalStatus {
   /// Nil if nothing is counted here.
   private var counter: ActivityCounter?
   private var isCounting = false
-  /// The reason why the count has changed in this turn of the loop; nil if it has not.
-  private var activityReason: EventRecord.ActivityReason?
+  /// Why the count has changed last in this turn of the loop, and when that was noticed; nil if it has not.
+  private var activityChange: (reason: EventRecord.ActivityReason, date: Duration)?
   /// Scans connections for the names of their programs if a service counts them.
   private var programNamer: ActivityCounter?
   private var hasSaidWhatIsMissing = false
@@ -51,7 +51,7 @@ package final class LocalStatus {
     if options.activity.counts != .requests || options.countsRequests {
       counter = ActivityCounter(
         options.activity, on: loop, warn: options.warn, path: { [unowned self] in last?.path },
-        changed: { [unowned self] in activityReason = $0 })
+        changed: { [unowned self] in activityChange = ($0, $1) })
       loop.onTurnEnd = { [unowned self] in emitCount() }
     }
   }
@@ -187,7 +187,7 @@ package final class LocalStatus {
     hasWarnedOfPrograms = true
     if !options.countsOnDemand { counter.watchNow() }
     isCounting = true
-    activityReason = nil
+    activityChange = nil
     sequence.note(activity)
   }
 
@@ -212,9 +212,11 @@ package final class LocalStatus {
 
   /// The receiver of a count may change the count: if it finds that a client is gone, the client's requests end.
   private func emitCount() {
-    while isCounting, let reason = activityReason {
-      activityReason = nil
-      if let record = sequence.record(of: activity, because: reason, at: .now) { emit(sequence.append(record)) }
+    while isCounting, let change = activityChange {
+      activityChange = nil
+      let moment = EventTimestamp(monotonic: change.date)
+      let record = sequence.record(of: activity, because: change.reason, at: moment)
+      if let record { emit(sequence.append(record)) }
     }
   }
 
@@ -224,7 +226,7 @@ package final class LocalStatus {
     if isCounting, let counter { return counter.programs(within: time) }
     var settings = options.activity
     settings.counts = .tcp
-    let namer = programNamer ?? ActivityCounter(settings, on: loop, warn: options.warn) { _ in }
+    let namer = programNamer ?? ActivityCounter(settings, on: loop, warn: options.warn) { _, _ in }
     programNamer = namer
     namer.watchNow()
     defer { namer.rest() }

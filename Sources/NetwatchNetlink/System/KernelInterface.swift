@@ -84,6 +84,13 @@ package struct EventTimestamp: Hashable, Sendable {
     (self.monotonic, self.wall, self.suspended) = (monotonic, wall, suspended)
   }
 
+  /// Creates the timestamp of a time of the monotonic clock that has passed.
+  package init(monotonic date: Duration) {
+    let now = EventTimestamp.now
+    let age = Duration.nanoseconds(now.monotonic) - date
+    self.init(monotonic: date.nanoseconds, wall: (.nanoseconds(now.wall) - age).nanoseconds)
+  }
+
   /// The current time.
   package static var now: EventTimestamp {
     EventTimestamp(monotonic: KernelClock.monotonic.nanoseconds, wall: KernelClock.wall.nanoseconds)
