@@ -30,6 +30,25 @@ import Testing
     #expect(off.summary == "not-reachable link_down -")
   }
 
+  @Test func `a new link beside a dead one is listed, and nothing carries the traffic`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try ChildProcess(
+      namespace.command([
+        Programs.netwatch, "--follow", "--no-service", "--format", "text", "--interfaces", "-v",
+      ]))
+    func lines(until text: String) throws -> [String] {
+      var lines: [String] = []
+      while lines.last?.contains(text) != true { lines.append(try #require(try follow.nextLine())) }
+      return lines
+    }
+    _ = try lines(until: "v0")
+    try namespace.run("ip link set v1 down")
+    _ = try lines(until: "its other end is missing")
+    try namespace.configure("link add docker0 type bridge", "link set docker0 up")
+    let listed = try lines(until: "docker0")
+    #expect(!listed.contains { $0.contains("carries the traffic") }, "\(listed)")
+  }
+
   @Test func `a bridge without ports has an address and no port`() throws {
     let namespace = try NetworkNamespace.online()
     try namespace.configure("link add docker0 type bridge", "link set docker0 up", "addr add 172.17.0.1/16 dev docker0")

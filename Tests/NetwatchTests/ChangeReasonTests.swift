@@ -29,6 +29,18 @@ import Testing
     #expect(kernel.story == [])
   }
 
+  @Test func `another list of links does not hide why nothing is reachable`() {
+    var kernel = ScriptedKernel.online(.withInterfaces)
+    kernel.answers[.ipv4] = .noRoute
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    kernel.forget()
+    kernel.tell(.link(3, "eth1", .noCarrier))
+    #expect(kernel.story == ["not-reachable interfaces -"])
+    #expect(kernel.published.last?.interfaces.map(\.name) == ["lo", "eth0", "eth1"])
+    #expect(kernel.published.last?.reason == .noCarrier)
+    #expect(kernel.published.last?.sentence().hasPrefix("Offline: eth0 and eth1 have no carrier.") == true)
+  }
+
   @Test func `another medium comes before another interface`() {
     var kernel = Self.withTwoLinks(.link(3, "wlan0", device: Self.wireless))
     kernel.answers[.ipv4] = Self.wifiRoute

@@ -553,10 +553,12 @@ package struct InterfaceTable: Sendable {
   /// Returns whether some port of a bridge, bond or team can carry packets. Of an active-backup bond only the active one can; the
   /// kernel keeps a dead one active if it does not watch the ports (`miimon` 0).
   func hasRunningPort(_ index: Int32) -> Bool {
-    if let active = interface(index)?.activePortIndex.flatMap(interface), active.masterIndex == index {
-      return active.isRunning
+    if let active = position(of: index).flatMap({ interfaces[$0].activePortIndex }).flatMap(position),
+      interfaces[active].masterIndex == index
+    {
+      return interfaces[active].isRunning
     }
-    return ports(of: index).contains { interface($0)?.isRunning ?? false }
+    return ports(of: index).contains { port in position(of: port).map { interfaces[$0].isRunning } ?? false }
   }
 
   /// Returns whether a link stands on others, is a port of one, or carries others.

@@ -121,14 +121,13 @@ extension NetworkPath {
     }
     guard [.noRoute, .noCarrier, .dormant, .linkDown].contains(reason) else { return "" }
     // The fault of another interface with hardware may be the cause too.
-    let suspects = links.filter {
+    let suspects = links.lazy.filter {
       !$0.isLoopback && $0.medium != .virtual && $0.role != .sink && $0.role.tunnelKind == nil && $0.fault != reason
         && counts?($0.name) ?? true
     }
-    let faults = suspects.compactMap { interface in
-      faultWords(of: interface).map { "\(interface.shownName) \($0)" }
-    }
-    return faults.isEmpty ? "" : " " + faults.prefix(3).joined(separator: "; ") + "."
+    let faults = Array(
+      suspects.compactMap { interface in faultWords(of: interface).map { "\(interface.shownName) \($0)" } }.prefix(3))
+    return faults.isEmpty ? "" : " " + faults.joined(separator: "; ") + "."
   }
 
   /// Returns what keeps an interface from working, as words that follow its name. Nil if it could work.

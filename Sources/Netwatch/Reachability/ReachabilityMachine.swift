@@ -597,7 +597,9 @@ package struct ReachabilityMachine: Sendable {
     if pending.isVisible, let published,
       !configuration.publishesInterfaceChanges || evaluator.snapshot.interfaces != published.interfaces
     {
-      publish(published.verdict, .interfaceChanged, .interfaces, &outputs)
+      // A list of links does not explain why nothing is reachable.
+      let reason = published.verdict.isReachable ? .interfaceChanged : published.reason
+      publish(published.verdict, reason, .interfaces, &outputs)
     }
     let announcesRoutes = pending.announcesRoutes
     pending = SnapshotDelta()

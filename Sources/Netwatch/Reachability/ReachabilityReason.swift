@@ -22,7 +22,7 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   /// The traffic goes over another kind of link.
   case mediumChanged = "medium_changed"
   /// The traffic goes over another link of the same kind, or its link has another name; or only the list of links has
-  /// changed.
+  /// changed. While nothing is reachable, a path with another list of links keeps the reason for that.
   case interfaceChanged = "interface_changed"
   /// A source address, a gateway, a usable address family, or the cost of a link without WiFi has changed.
   case addressChanged = "address_changed"

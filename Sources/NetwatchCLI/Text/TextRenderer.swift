@@ -77,7 +77,7 @@ final class TextRenderer: LineRenderer {
     var text = line(record, names)
     if let snapshot {
       text += answer(record, snapshot)
-    } else if saysWhy, record.event != .activity {
+    } else if saysWhy, record.event != .activity, record.event != .interfaces {
       text += sentence(record.path)
     }
     formerName = record.path.interfaceName

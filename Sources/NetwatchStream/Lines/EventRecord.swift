@@ -134,14 +134,15 @@ public struct EventRecord: Hashable, Sendable {
   }
 
   /// The word that the line of the record has as its `reason`. For a change of the activity, it is the reason of the activity. For
-  /// the events `traffic`, `quality` and `stages`, it is a fixed word. For all other events, it is the reason of the path.
+  /// the events `interfaces`, `traffic`, `quality` and `stages`, it is a fixed word. For all other events, it is the reason of the path.
   public var reason: String {
     // Not `==`, because it would compare the raw values as text.
     switch event {
     case .activity: activityReason.rawValue
     case .traffic, .quality: "sampled"
     case .stages: "stage_changed"
-    case .initial, .reachability, .interfaces, .wifi: path.reason.rawValue
+    case .interfaces: ReachabilityReason.interfaceChanged.rawValue
+    case .initial, .reachability, .wifi: path.reason.rawValue
     }
   }
 
