@@ -111,10 +111,10 @@ package struct RouteQueries {
   private func hostRoutes(over link: Int32, _ family: AddressFamily) throws(SystemError) -> RouteAnswer {
     guard conversation.isStrict else { return .noRoute }
     var request = try NetlinkRequest.routes(family, over: link)
-    var found: [IPAddress] = []
+    var found: [InternetAddress] = []
     for _ in 0...Self.pauses.count {
-      var routes: [(destination: IPAddress, gateway: IPAddress?)] = []
-      var defaults: [IPAddress?] = []
+      var routes: [(destination: InternetAddress, gateway: InternetAddress?)] = []
+      var defaults: [InternetAddress?] = []
       let reply = try conversation.ask(&request) { frame, bytes in
         let hops: [RouteHop]
         switch NetlinkDecoder.message(frame, bytes, as: .answer) {
@@ -300,7 +300,7 @@ extension NetlinkRequest {
     return header
   }
 
-  private static func append(_ address: IPAddress, _ attribute: CInt, to message: OpaquePointer) -> Bool {
+  private static func append(_ address: InternetAddress, _ attribute: CInt, to message: OpaquePointer) -> Bool {
     switch address {
     case .v4(let bits):
       var address = bits.bigEndian

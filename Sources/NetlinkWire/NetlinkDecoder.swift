@@ -98,7 +98,7 @@ package enum NetlinkDecoder {
     }
 
     /// A tunnel without a fixed other end, or to a group, has no remote address.
-    func remote(_ address: IPAddress?) {
+    func remote(_ address: InternetAddress?) {
       if let address, !address.isUnspecified, !address.isMulticast { fact.remote = address }
     }
   }
@@ -175,7 +175,7 @@ package enum NetlinkDecoder {
   }
 
   /// Decodes the address or the network that a route leads to; nil for a default route.
-  static func destination(_ frame: NetlinkMessage, _ bytes: RawSpan) -> IPAddress? {
+  static func destination(_ frame: NetlinkMessage, _ bytes: RawSpan) -> InternetAddress? {
     let payload = frame.payload
     guard payload.count >= routeHeaderLength,
       let value = bytes.attribute(
@@ -226,7 +226,7 @@ package enum NetlinkDecoder {
     }
   }
 
-  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> IPAddress? {
+  static func ipAddress(_ bytes: RawSpan, _ range: Range<Int>, family: UInt8) -> InternetAddress? {
     switch CInt(family) {
     case AF_INET: bytes.number(range, as: UInt32.self).map { .v4(UInt32(bigEndian: $0)) }
     case AF_INET6: bytes.number(range, as: UInt128.self).map { .v6(UInt128(bigEndian: $0)) }
@@ -265,7 +265,7 @@ package enum NetlinkDecoder {
 /// A next-hop object (`ip nexthop`), or a group of them.
 package struct NextHopObject: Hashable, Sendable {
   var interfaceIndex: Int32 = 0
-  var gateway: IPAddress?
+  var gateway: InternetAddress?
   /// The numbers of a group's members.
   var members: [UInt32] = []
   var isBlackhole = false
@@ -288,8 +288,8 @@ extension NetlinkDecoder {
     // The header has room for eight flags; IFA_FLAGS has them all.
     var flags = UInt32(bytes.load(start + 2, as: UInt8.self))
     var isOver = false
-    var local: IPAddress?
-    var peer: IPAddress?
+    var local: InternetAddress?
+    var peer: InternetAddress?
     bytes.forEachAttribute(in: (start + addressHeaderLength)..<payload.upperBound) { type, value in
       switch type {
       case IFA_LOCAL: local = ipAddress(bytes, value, family: family)

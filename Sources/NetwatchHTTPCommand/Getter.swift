@@ -77,7 +77,7 @@ final class Getter {
     guard !options.pins.isEmpty else { return .system }
     let pins = try options.pins.flatMap { path in
       do throws(HTTPError) {
-        return try Certificate.load(URL(literally: path))
+        return try X509Certificate.load(URL(literally: path))
       } catch {
         throw GetFailure("no certificate to pin in \(path): \(error.message)")
       }

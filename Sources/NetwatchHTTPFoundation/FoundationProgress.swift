@@ -66,7 +66,7 @@ private final class FollowingProgress: Progress, @unchecked Sendable {
   private let countsBytes: Bool
   private let onCancel: @Sendable () -> Void
   private let pausing: (pause: @Sendable () -> Void, resume: @Sendable () -> Void)?
-  private var subscription: Subscription?
+  private var subscription: CallbackSubscription?
 
   init(
     _ tree: HTTPProgressTree, ofBytes countsBytes: Bool, on executor: HTTPExecutor,

@@ -139,11 +139,11 @@ extension Resolution {
   /// Nil if there is no address.
   fileprivate init?(_ list: ares_addrinfo?, isFromServer: Bool) {
     guard let list = unsafe list else { return nil }
-    var addresses: [IPAddress] = []
+    var addresses: [InternetAddress] = []
     var lifetime = CInt.max
     var node = unsafe list.nodes
     while addresses.count < Self.mostAddresses, let current = unsafe node?.pointee {
-      if let address = unsafe IPAddress(current) {
+      if let address = unsafe InternetAddress(current) {
         if !addresses.contains(address) { addresses.append(address) }
         lifetime = unsafe min(lifetime, current.ai_ttl)
       }
@@ -162,7 +162,7 @@ extension Resolution {
   }
 }
 
-extension IPAddress {
+extension InternetAddress {
   /// Nil for other families, and for an address that is too short for its family.
   fileprivate init?(_ node: ares_addrinfo_node) {
     guard let bytes = unsafe UnsafeRawPointer(node.ai_addr) else { return nil }

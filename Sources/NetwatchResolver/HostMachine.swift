@@ -70,7 +70,7 @@ package struct HostMachine: Sendable {
   /// Whether a server has answered, even if it reported no address.
   package private(set) var isKnown = false
   /// The known addresses, in the order of the first answer with this set of addresses.
-  package private(set) var addresses: [IPAddress] = []
+  package private(set) var addresses: [InternetAddress] = []
 
   /// Creates a machine that has not started.
   ///
@@ -127,7 +127,7 @@ package struct HostMachine: Sendable {
   /// change.
   ///
   /// - Parameter new: The addresses; nil if no server has answered.
-  private mutating func know(_ new: [IPAddress]?) -> [Effect] {
+  private mutating func know(_ new: [InternetAddress]?) -> [Effect] {
     var isNews = !hasPublished
     hasPublished = true
     if let new {

@@ -6,7 +6,7 @@ package final class HostWatch {
   private let name: HostName
   private let loop: EventLoop
   private let configuration: ResolverConfiguration
-  private let changed: ([IPAddress]?) -> Void
+  private let changed: ([InternetAddress]?) -> Void
   private var machine: HostMachine
   private var watch: PathWatch?
   private var watchRetry: Retry?
@@ -26,7 +26,7 @@ package final class HostWatch {
   ///   ended, with nil if no server has answered, then with each other set of addresses. It may release the watch.
   package init(
     of name: HostName, on loop: EventLoop, _ configuration: ResolverConfiguration = .init(),
-    changed: @escaping ([IPAddress]?) -> Void
+    changed: @escaping ([InternetAddress]?) -> Void
   ) {
     self.name = name
     self.loop = loop
@@ -48,7 +48,7 @@ package final class HostWatch {
   deinit { stop() }
 
   /// The known addresses of the host.
-  package var addresses: [IPAddress] { machine.addresses }
+  package var addresses: [InternetAddress] { machine.addresses }
   /// Whether a server has answered, even if it reported no address.
   package var isKnown: Bool { machine.isKnown }
 

@@ -9,7 +9,7 @@ package struct Resolution: Hashable, Sendable {
   static let mostAddresses = 16
 
   /// The addresses: from 1 to 16, each once, in the order of preference (RFC 6724).
-  package var addresses: [IPAddress]
+  package var addresses: [InternetAddress]
   /// The time for which the addresses are valid: the shortest of all records. Nil if it is not known, as from the hosts file.
   package var timeToLive: Duration?
 }

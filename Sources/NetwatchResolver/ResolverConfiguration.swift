@@ -5,12 +5,12 @@ package struct ResolverConfiguration: Hashable, Sendable {
   /// A name server.
   package struct Server: Hashable, Sendable {
     /// The address of the server.
-    package var address: IPAddress
+    package var address: InternetAddress
     /// The port of the server. Default: 53.
     package var port: UInt16
 
     /// Creates a server.
-    package init(_ address: IPAddress, port: UInt16 = 53) {
+    package init(_ address: InternetAddress, port: UInt16 = 53) {
       self.address = address
       self.port = port
     }

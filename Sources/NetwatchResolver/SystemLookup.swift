@@ -11,7 +11,7 @@ import NetwatchEventLoop
 final class SystemLookup {
   enum Answer: Hashable {
     /// The addresses: from 1 to 16, each once.
-    case addresses([IPAddress])
+    case addresses([InternetAddress])
     /// The system does not know any address.
     case none
     /// There was no answer in time.
@@ -128,13 +128,13 @@ final class SystemLookup {
   }
 
   static func answer(_ text: [UInt8]) -> Answer {
-    var addresses: [IPAddress] = []
+    var addresses: [InternetAddress] = []
     // Text after the last newline was cut.
     for line in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast() {
       guard addresses.count < Resolution.mostAddresses else { break }
       // A line such as `192.0.2.7       STREAM host.example`. An address with a scope is only valid on its link.
       let first = line.prefix { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\t") }
-      guard let address = IPAddress(String(decoding: first, as: UTF8.self)) else { continue }
+      guard let address = InternetAddress(String(decoding: first, as: UTF8.self)) else { continue }
       if !addresses.contains(address) { addresses.append(address) }
     }
     if !addresses.isEmpty { return .addresses(addresses) }

@@ -167,7 +167,7 @@ struct AFNetworkingCalls {
   // MARK: Trust
 
   func trust() throws {
-    let pins = try Certificate.load(folder)
+    let pins = try X509Certificate.load(folder)
     let policy = try SecurityPolicy(.publicKey, pins: pins)
     _ = SecurityPolicy.system
     _ = try SecurityPolicy(.certificate, pins: pins, allowsInvalidCertificates: true)

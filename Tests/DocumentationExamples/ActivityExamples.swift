@@ -15,7 +15,7 @@ struct ActivityExamples {
     activity.ended(id)
   }
 
-  @MainActor func show(_ activity: ActivityIndicator, in spinner: Spinner) -> Subscription {
+  @MainActor func show(_ activity: ActivityIndicator, in spinner: Spinner) -> CallbackSubscription {
     activity.onVisibilityChange { spinner.isHidden = !$0 }
   }
 

@@ -221,7 +221,7 @@ struct AlamofireCalls {
   // MARK: Trust
 
   func trust() throws {
-    let pins = try Certificate.load(folder)
+    let pins = try X509Certificate.load(folder)
     _ = try SecurityPolicy(.none, validatesDomainName: false)
     _ = try SecurityPolicy(.certificate, pins: pins)
     let policy = try SecurityPolicy(.publicKey, pins: pins, keyPins: [PublicKeyPin(pins[0])])

@@ -4,13 +4,13 @@ import NetwatchNetlink
 
 /// The code of the article on concurrency.
 struct ConcurrencyExamples {
-  @MainActor func follow(_ monitor: NetworkMonitor, in label: Label) -> Subscription {
+  @MainActor func follow(_ monitor: NetworkMonitor, in label: Label) -> CallbackSubscription {
     monitor.onChange { path in label.text = path.isReachable ? "online" : "offline: \(path.reason.rawValue)" }
   }
 
   func follow(
     _ monitor: NetworkMonitor, on queue: DispatchQueue, log: @escaping @Sendable (NetworkPath) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     monitor.onChange(enqueue: { queue.async(execute: $0) }, log)
   }
 
@@ -19,7 +19,7 @@ struct ConcurrencyExamples {
   }
 
   @MainActor final class Model {
-    private var subscription: Subscription?
+    private var subscription: CallbackSubscription?
     private(set) var isOnline = false
 
     func start() throws {
@@ -28,7 +28,7 @@ struct ConcurrencyExamples {
   }
 
   actor Recorder {
-    private var subscription: Subscription?
+    private var subscription: CallbackSubscription?
     private var outages = 0
 
     func start(_ monitor: NetworkMonitor) {

@@ -98,7 +98,7 @@ struct HTTPExamples {
   }
 
   func pinned(_ pins: URL, _ url: URL) throws -> HTTPSessionManager {
-    let policy = try SecurityPolicy(.publicKey, pins: Certificate.load(pins))
+    let policy = try SecurityPolicy(.publicKey, pins: X509Certificate.load(pins))
     return try HTTPSessionManager(baseURL: url, policy: policy)
   }
 

@@ -20,7 +20,7 @@ struct NWPathMonitorCalls {
     ]
   }
 
-  @MainActor func changes(_ queue: DispatchQueue) -> [Subscription] {
+  @MainActor func changes(_ queue: DispatchQueue) -> [CallbackSubscription] {
     print(monitor.currentPath)
     return [
       monitor.onChange { path in print(path) },
@@ -32,7 +32,7 @@ struct NWPathMonitorCalls {
     for try await path in monitor.paths { print(path) }
   }
 
-  func end(_ subscription: Subscription) { subscription.cancel() }
+  func end(_ subscription: CallbackSubscription) { subscription.cancel() }
 
   @MainActor func model(_ indicator: ActivityIndicator) -> NetworkModel {
     NetworkModel(monitor, activity: indicator)

@@ -18,11 +18,11 @@ enum BarLines {
     verdict.cost.expense = isExpensive ? .modem : nil
     verdict.ssid = ssid.flatMap { SSID($0) }
     verdict.vpn = vpn.map { VPN(kernelName: InterfaceName($0), interfaceIndex: 7, kind: .wireguard, families: [.ipv4]) }
-    verdict.ipv4 = ipv4.flatMap(IPAddress.init).map {
-      .init(address: $0, gateway: IPAddress("192.168.1.1"), interfaceIndex: 2)
+    verdict.ipv4 = ipv4.flatMap(InternetAddress.init).map {
+      .init(address: $0, gateway: InternetAddress("192.168.1.1"), interfaceIndex: 2)
     }
-    verdict.ipv6 = ipv6.flatMap(IPAddress.init).map {
-      .init(address: $0, gateway: IPAddress("fe80::1"), interfaceIndex: 2)
+    verdict.ipv6 = ipv6.flatMap(InternetAddress.init).map {
+      .init(address: $0, gateway: InternetAddress("fe80::1"), interfaceIndex: 2)
     }
     var connection = WiFiConnection()
     connection.signal = signal.map { WiFiSignal(dBm: $0) }

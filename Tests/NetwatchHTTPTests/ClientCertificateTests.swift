@@ -13,7 +13,7 @@ import Testing
 
   init() throws {
     authority = try CertificateAuthority()
-    policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     server = try authority.issue("server", names: "IP:127.0.0.1,DNS:localhost,DNS:*.dev.localhost")
     client = try authority.issue("client", names: "DNS:client.example")
   }
@@ -33,7 +33,7 @@ import Testing
     let (certificate, key) = (try text(client.certificate), try text(client.key))
     let encrypted = authority.folder.url("encrypted.key")
     let both = try authority.folder.write(key + certificate, to: "both.pem")
-    let expected = try Certificate.load(client.certificate)
+    let expected = try X509Certificate.load(client.certificate)
     for read in [
       try ClientCertificate(pem: certificate, key: key), try ClientCertificate(pem: certificate + key),
       try ClientCertificate(pemFile: both), try ClientCertificate(pemFile: client.certificate, keyFile: client.key),
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `PKCS 12 is read, also with triple DES and without a passphrase`() throws {
-    let expected = try Certificate.load(client.certificate) + Certificate.load(authority.root.certificate)
+    let expected = try X509Certificate.load(client.certificate) + X509Certificate.load(authority.root.certificate)
     #expect(try ClientCertificate(pkcs12: pkcs12(), passphrase: "sesame").chain == expected)
     #expect(try ClientCertificate(pkcs12: pkcs12(passphrase: ""), passphrase: "").chain == expected)
     let triple = try pkcs12("-keypbe PBE-SHA1-3DES -certpbe PBE-SHA1-3DES -macalg sha1")
@@ -102,7 +102,8 @@ import Testing
     try authority.openssl("pkcs12 -export -in temp -out new.p12 -passin pass:temp -passout pass:sesame")
     let new = try Data(contentsOf: authority.folder.url("new.p12"))
     #expect(
-      try ClientCertificate(pkcs12: new, passphrase: "sesame").chain.first == Certificate.load(client.certificate)[0])
+      try ClientCertificate(pkcs12: new, passphrase: "sesame").chain.first
+        == X509Certificate.load(client.certificate)[0])
   }
 
   @Test func `random changes of PKCS 12 and of PEM are read or refused`() throws {

@@ -36,7 +36,7 @@ import Testing
   @Test func `a Unix socket leads to the server, whatever the host is`() async throws {
     let folder = try TemporaryFolder()
     let authority = try CertificateAuthority()
-    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     let chain = try authority.chain(authority.issue("leaf", names: "DNS:a.invalid"))
     let server = try NginxServer(
       server: "listen unix:\(folder.file("plain")); listen unix:\(folder.file("tls")) ssl http2; \(Self.facts)",
@@ -97,11 +97,11 @@ import Testing
 
   @Test func `names have the addresses that they are given, and the next one is tried`() async throws {
     let authority = try CertificateAuthority()
-    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     let server = try NginxServer(
       server: Self.facts, certificate: authority.chain(authority.issue("leaf", names: "DNS:api.invalid,DNS:b.invalid")))
     let port = try #require(server.tlsURL().port)
-    let (loopback, closed) = (IPAddress.v4(0x7f00_0001), IPAddress.v4(0x7f00_0009))
+    let (loopback, closed) = (InternetAddress.v4(0x7f00_0001), InternetAddress.v4(0x7f00_0009))
     let session = try session(policy: policy) {
       $0.addressOverrides = [
         "API.invalid.": [closed, loopback], "b.invalid": [closed], "b.invalid:\(port)": [loopback],
@@ -119,7 +119,7 @@ import Testing
   @Test func `an address that does not answer gives way to the next one`() async throws {
     let server = try NginxServer(server: Self.facts)
     let port = try #require(server.url.port)
-    let (mute, loopback) = (IPAddress.v4(0x7f00_0009), IPAddress.v4(0x7f00_0001))
+    let (mute, loopback) = (InternetAddress.v4(0x7f00_0009), InternetAddress.v4(0x7f00_0001))
     let listener = try MuteListener(0x7f00_0009, port: port)
     let session = try session { $0.addressOverrides = ["a.invalid": [mute, loopback]] }
     async let address = facts(URL(string: "http://a.invalid:\(port)/")!, session)[0]
@@ -175,7 +175,7 @@ import Testing
 
   @Test func `the version of HTTP is the one that was chosen`() async throws {
     let authority = try CertificateAuthority()
-    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     let clear = try LoopbackPort()
     let server = try NginxServer(
       server: "listen 127.0.0.1:\(clear.number) http2; \(Self.facts)",

@@ -18,7 +18,7 @@ import Testing
     authority = try CertificateAuthority()
     leaf = try authority.issue("leaf")
     folder = try TemporaryFolder()
-    policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     session = try HTTPSessionManager(policy: policy)
   }
 

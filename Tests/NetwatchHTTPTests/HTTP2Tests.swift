@@ -14,7 +14,7 @@ import Testing
   init() throws {
     authority = try CertificateAuthority()
     leaf = try authority.issue("leaf")
-    policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
   }
 
   private func connections(_ lines: [String]) -> Int {

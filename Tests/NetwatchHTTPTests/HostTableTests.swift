@@ -60,7 +60,8 @@ import Testing
       guard let name = HostName.canonical(text) else { continue }
       #expect(HostName.canonical(name) == name, "\(text)")
       #expect(try HostTable([text: 1], "test")[name] == 1, "\(text)")
-      guard IPAddress(name) == nil, let below = HostName.canonical("x.\(name)"), IPAddress(below) == nil else {
+      guard InternetAddress(name) == nil, let below = HostName.canonical("x.\(name)"), InternetAddress(below) == nil
+      else {
         continue
       }
       #expect(try HostTable(["*.\(name)": 1, "*": 2], "test")[below] == 1, "\(text)")

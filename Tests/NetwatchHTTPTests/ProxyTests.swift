@@ -16,7 +16,7 @@ import Testing
 
   init() throws {
     authority = try CertificateAuthority()
-    policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     chain = try authority.chain(
       authority.issue("leaf", names: "IP:127.0.0.1,DNS:localhost,DNS:*.localhost,DNS:a.invalid"))
   }
@@ -194,7 +194,7 @@ import Testing
     let otherChain = try other.chain(other.issue("proxy"))
     let squid = try SquidServer(certificate: otherChain)
     let proxy = HTTPProxy.https("127.0.0.1", port: squid.tlsPort)
-    let otherPolicy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(other.root.certificate)))
+    let otherPolicy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(other.root.certificate)))
     // The host's policy trusts only the host, and the session's policy trusts only the proxy.
     for version in [HTTPVersion.http1_1, .http2] {
       let session = try session(proxy, policy: otherPolicy) {
@@ -215,7 +215,7 @@ import Testing
     // The proxy is trusted, and the host is not.
     let strict = try session(proxy, policy: otherPolicy) {
       $0.hostPolicies = [
-        "127.0.0.1": (try? SecurityPolicy(.certificate, pins: Certificate.load(other.root.certificate))) ?? .system
+        "127.0.0.1": (try? SecurityPolicy(.certificate, pins: X509Certificate.load(other.root.certificate))) ?? .system
       ]
     }
     #expect(try await failure(server.tlsURL(), strict).tlsFailure?.reason == .noPinMatched)
@@ -271,7 +271,7 @@ import Testing
   @Test func `names are looked up by the proxy, unless the session is to`() async throws {
     let server = try NginxServer(server: Self.remote, certificate: chain)
     let socks = try MicrosocksServer()
-    let loopback = IPAddress.v4(0x7f00_0001)
+    let loopback = InternetAddress.v4(0x7f00_0001)
     let local = try session(.socks5("127.0.0.1", port: socks.port, looksUpNames: true)) {
       $0.addressOverrides = ["a.invalid": [loopback]]
     }

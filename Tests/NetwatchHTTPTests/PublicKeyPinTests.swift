@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func `a pin of a certificate, of its key and of openssl's hash are the same`() throws {
-    let ofCertificate = PublicKeyPin(try Certificate.load(leaf.certificate)[0])
+    let ofCertificate = PublicKeyPin(try X509Certificate.load(leaf.certificate)[0])
     #expect(ofCertificate.description == "sha256/\(expected)")
     #expect(try PublicKeyPin(publicKeyDER: Data(contentsOf: authority.folder.url("leaf.pub"))) == ofCertificate)
     #expect(try PublicKeyPin("sha256/\(expected)") == ofCertificate)
@@ -48,7 +48,7 @@ import Testing
 
   @Test func `what is no key in DER is refused`() throws {
     let key = try Data(contentsOf: authority.folder.url("leaf.pub"))
-    let certificate = try Certificate.load(leaf.certificate)[0].der
+    let certificate = try X509Certificate.load(leaf.certificate)[0].der
     for bytes in [Data(), Data([0x30]), key.dropLast(), key + [0], certificate] {
       let error = #expect(throws: HTTPError.self) { try PublicKeyPin(publicKeyDER: bytes) }
       #expect(error?.kind == .badSecurityPolicy)

@@ -81,7 +81,7 @@ import Testing
     }
     defer { server.stop() }
     var configuration = HTTPSessionConfiguration()
-    configuration.addressOverrides = try ["api.test": [#require(IPAddress("127.0.0.1"))]]
+    configuration.addressOverrides = try ["api.test": [#require(InternetAddress("127.0.0.1"))]]
     let session = try HTTPSessionManager(
       baseURL: URL(string: "http://api.test:\(server.port)/"), configuration: configuration)
     _ = try await session.data(for: "first")
@@ -124,7 +124,7 @@ import Testing
   private static func nginx(_ location: String) throws -> (server: NginxServer, policy: SecurityPolicy) {
     let authority = try CertificateAuthority()
     let server = try NginxServer(server: location, certificate: authority.chain(authority.issue("leaf")))
-    return try (server, SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate))))
+    return try (server, SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate))))
   }
 
   /// Checks that a request is sent again if the server says that it has not begun it.

@@ -103,7 +103,7 @@ import Testing
       certificate: authority.chain(authority.issue("leaf", names: "IP:127.0.0.1")))
     var configuration = HTTPSessionConfiguration()
     configuration.httpVersion = version
-    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     let session = try HTTPSessionManager(baseURL: secure.tlsURL(), configuration: configuration, policy: policy)
     var request = try HTTPRequest(.get, to: session.url(for: "field"))
     for length in [40_000, 10, 16_384, longest, 10] {

@@ -12,7 +12,7 @@ import Testing
 
   init() throws {
     authority = try CertificateAuthority()
-    roots = .certificates(try Certificate.load(authority.root.certificate))
+    roots = .certificates(try X509Certificate.load(authority.root.certificate))
   }
 
   private func get(_ server: OpenSSLServer, _ policy: SecurityPolicy) async throws -> HTTPReply<Data> {
@@ -43,12 +43,12 @@ import Testing
     #expect(try await get(badServer, policy([])).response.status == .ok)
     // A policy that allows invalid certificates does not allow a revoked one.
     let forgiving = try SecurityPolicy(
-      .publicKey, pins: try Certificate.load(bad.certificate), roots: roots, allowsInvalidCertificates: true,
+      .publicKey, pins: try X509Certificate.load(bad.certificate), roots: roots, allowsInvalidCertificates: true,
       revocationLists: lists)
     #expect(try await failure(badServer, forgiving).tlsFailure?.reason == .certificateRevoked)
     // A call of `evaluate` judges as a handshake does.
     let judged = #expect(throws: HTTPError.self) {
-      try policy(lists).evaluate(Certificate.load(bad.certificate), for: "localhost")
+      try policy(lists).evaluate(X509Certificate.load(bad.certificate), for: "localhost")
     }
     #expect(judged?.tlsFailure?.reason == .certificateRevoked)
   }
@@ -56,7 +56,7 @@ import Testing
   @Test func `an authority that was revoked signs for nobody, and one without a list does`() throws {
     let middle = try authority.issue("middle", isAuthority: true)
     let leaf = try authority.issue("leaf", by: middle)
-    let chain = try [leaf, middle].map { try Certificate.load($0.certificate)[0] }
+    let chain = try [leaf, middle].map { try X509Certificate.load($0.certificate)[0] }
     let ofMiddle = try authority.revocationList(by: middle)
     try policy(ofMiddle).evaluate(chain, for: "localhost")
     let ofRoot = try authority.revoke(middle)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func `a list that is out of date, or of another authority, is no list`() throws {
-    let leaf = try Certificate.load(authority.issue("leaf").certificate)
+    let leaf = try X509Certificate.load(authority.issue("leaf").certificate)
     let old = try authority.revocationList(by: authority.root, days: -2 ... -1)
     let error = #expect(throws: HTTPError.self) { try policy(old).evaluate(leaf, for: "localhost") }
     #expect(error?.tlsFailure?.reason == .revocationUnknown && error?.message.contains("expired") == true)
@@ -124,9 +124,9 @@ import Testing
   @Test func `an app's own check sees the whole chain after everything else, and can refuse it`() async throws {
     let middle = try authority.issue("middle", isAuthority: true)
     let leaf = try authority.issue("leaf", by: middle)
-    let expected = try [leaf, middle, authority.root].map { try Certificate.load($0.certificate)[0] }
+    let expected = try [leaf, middle, authority.root].map { try X509Certificate.load($0.certificate)[0] }
     let server = try OpenSSLServer(certificate: authority.chain(leaf, middle))
-    let seen = Box<[([Certificate], String)]>([])
+    let seen = Box<[([X509Certificate], String)]>([])
     let refuses = Box(false)
     let policy = try SecurityPolicy(.none, roots: roots) { chain, host in
       seen.change { $0.append((chain, host)) }
@@ -141,7 +141,7 @@ import Testing
     // The check is not called for a chain that is refused without it.
     let count = seen.now.count
     let strict = try SecurityPolicy(
-      .publicKey, keyPins: [PublicKeyPin(Certificate.load(authority.issue("other").certificate)[0])], roots: roots,
+      .publicKey, keyPins: [PublicKeyPin(X509Certificate.load(authority.issue("other").certificate)[0])], roots: roots,
       check: policy.check)
     #expect(try await failure(server, strict).tlsFailure?.reason == .noPinMatched)
     #expect(seen.now.count == count)
@@ -150,7 +150,7 @@ import Testing
   @Test func `a check can stand in the place of the other judgements, and wants TLS`() async throws {
     let own = try authority.issueSelfSigned("own", names: "DNS:elsewhere")
     let server = try OpenSSLServer(certificate: authority.chain(own))
-    let known = try Certificate.load(own.certificate)[0]
+    let known = try X509Certificate.load(own.certificate)[0]
     let policy = try SecurityPolicy(.none, allowsInvalidCertificates: true, validatesDomainName: false) { chain, _ in
       guard chain.first == known else { throw Refusal() }
     }

@@ -13,10 +13,12 @@ import Testing
   init() throws {
     authority = try CertificateAuthority()
     leaf = try authority.issue("leaf")
-    roots = .certificates(try Certificate.load(authority.root.certificate))
+    roots = .certificates(try X509Certificate.load(authority.root.certificate))
   }
 
-  private func pin(_ pair: CertificateAuthority.Pair) throws -> [Certificate] { try Certificate.load(pair.certificate) }
+  private func pin(_ pair: CertificateAuthority.Pair) throws -> [X509Certificate] {
+    try X509Certificate.load(pair.certificate)
+  }
 
   /// Sends a body, and checks what the server has received of it.
   private func upload(
@@ -228,9 +230,9 @@ import Testing
       try folder.write("hello", to: "text.cer"), try folder.write(Data([0x30, 0x82]), to: "half.der"),
     ]
     for file in files {
-      #expect(throws: HTTPError.self) { try Certificate.load(file) }
+      #expect(throws: HTTPError.self) { try X509Certificate.load(file) }
     }
-    let error = #expect(throws: HTTPError.self) { try Certificate.load(folder.url("missing.pem")) }
+    let error = #expect(throws: HTTPError.self) { try X509Certificate.load(folder.url("missing.pem")) }
     #expect(error?.kind == .fileFailed)
   }
 
@@ -242,10 +244,10 @@ import Testing
     try FileManager.default.copyItem(at: authority.root.certificate, to: folder.url("b.pem"))
     try folder.write("not to be read", to: "README")
     let expected = try pin(leaf) + pin(authority.root)
-    #expect(try Certificate.load(folder.url) == expected)
-    #expect(try Certificate.load(folder.url("a.cer")) == [expected[0]])
+    #expect(try X509Certificate.load(folder.url) == expected)
+    #expect(try X509Certificate.load(folder.url("a.cer")) == [expected[0]])
     let both = try authority.chain(leaf, authority.root).chain
-    #expect(try Certificate.load(both) == expected)
+    #expect(try X509Certificate.load(both) == expected)
   }
 
   @Test func `pinning wants pins, and https`() throws {

@@ -124,7 +124,7 @@ import Testing
     // The file is sent compressed, so it has no Content-Length. With a Content-Length, libcurl would read no trailers.
     let body = String(repeating: "hello", count: 100)
     try nginx.serve(body, as: "t.txt")
-    let policy = try SecurityPolicy(.none, roots: .certificates(Certificate.load(authority.root.certificate)))
+    let policy = try SecurityPolicy(.none, roots: .certificates(X509Certificate.load(authority.root.certificate)))
     let session = try HTTPSessionManager(policy: policy)
     for (url, version) in [(nginx.url, "1.1"), (nginx.tlsURL(), "2")] {
       let request = try HTTPRequest(.get, to: url.appending(path: "t.txt"))

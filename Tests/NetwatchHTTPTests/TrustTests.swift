@@ -16,11 +16,11 @@ import Testing
     authority = try CertificateAuthority()
     leaf = try authority.issue(
       "leaf", names: "IP:127.0.0.1,DNS:localhost,DNS:*.dev.localhost,DNS:xn--bcher-kva.dev.localhost,DNS:dot.invalid")
-    roots = .certificates(try Certificate.load(authority.root.certificate))
+    roots = .certificates(try X509Certificate.load(authority.root.certificate))
   }
 
-  private func certificate(_ pair: CertificateAuthority.Pair) throws -> Certificate {
-    try Certificate.load(pair.certificate)[0]
+  private func certificate(_ pair: CertificateAuthority.Pair) throws -> X509Certificate {
+    try X509Certificate.load(pair.certificate)[0]
   }
 
   private func trusting() throws -> SecurityPolicy { try SecurityPolicy(.none, roots: roots) }
@@ -99,7 +99,7 @@ import Testing
       #expect(error.tlsFailure?.host == "bad.localhost")
     }
     // Other hosts have the session's policy, which does not know this root.
-    configuration.addressOverrides = ["other.invalid": [IPAddress("127.0.0.1")!]]
+    configuration.addressOverrides = ["other.invalid": [InternetAddress("127.0.0.1")!]]
     let other = try await failure(url("other.invalid"), HTTPSessionManager(configuration: configuration))
     #expect(other.tlsFailure?.reason == .unknownAuthority)
   }

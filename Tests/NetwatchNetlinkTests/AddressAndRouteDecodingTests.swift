@@ -116,7 +116,8 @@ import Testing
   @Test func `a gateway of the other family`() {
     let bytes = MessageBuilder.route {
       $0.attribute(Int(RTA_OIF.rawValue), number: Int32(3))
-      $0.attribute(Int(RTA_VIA.rawValue), MessageBuilder.raw(UInt16(AF_INET6)) + IPAddress.ip("fe80::1").networkOrder)
+      $0.attribute(
+        Int(RTA_VIA.rawValue), MessageBuilder.raw(UInt16(AF_INET6)) + InternetAddress.ip("fe80::1").networkOrder)
     }
     #expect(Decoding.messages(bytes, as: .answer) == [.route(.via(3, .ip("fe80::1"), from: nil))])
   }

@@ -33,7 +33,7 @@ import Testing
 
   @Test func `a connection has ends, ages and bytes`() throws {
     let connection = try #require(Self.connection(ConnectionCorpus.waiting))
-    #expect(connection.local == IPAddress("10.0.0.1") && connection.remote == IPAddress("10.0.0.2"))
+    #expect(connection.local == InternetAddress("10.0.0.1") && connection.remote == InternetAddress("10.0.0.2"))
     #expect((connection.localPort, connection.remotePort) == (44124, 80))
     let facts = connection.facts
     #expect((facts.stage, facts.isAccepted, facts.queued) == (.open, false, 0))
@@ -47,14 +47,14 @@ import Testing
 
   @Test func `IPv4 in IPv6 is IPv4, and a drip is young`() throws {
     let connection = try #require(Self.connection(ConnectionCorpus.dripping))
-    #expect(connection.local == IPAddress("10.0.0.1") && connection.remote == IPAddress("10.0.0.2"))
+    #expect(connection.local == InternetAddress("10.0.0.1") && connection.remote == InternetAddress("10.0.0.2"))
     #expect(connection.facts.receivedAge < 100_000_000 && connection.facts.bytesReceived == 124)
     #expect(!connection.facts.isWaiting)
   }
 
   @Test func `IPv6, and an answer that has come`() throws {
     let connection = try #require(Self.connection(ConnectionCorpus.answered))
-    #expect(connection.local == IPAddress("fd00::1") && connection.remote == IPAddress("fd00::2"))
+    #expect(connection.local == InternetAddress("fd00::1") && connection.remote == InternetAddress("fd00::2"))
     #expect(!connection.facts.isWaiting)
     #expect(connection.facts.idleAge ?? 0 > 900_000_000)
   }
@@ -146,7 +146,7 @@ import Testing
     (AF_INET6, "fd00::1", true),
   ])
   func `the kernel passes over what leads to loopback`(_ family: CInt, _ address: String, _ passes: Bool) throws {
-    let bytes = try #require(IPAddress(address)).networkOrder
+    let bytes = try #require(InternetAddress(address)).networkOrder
     #expect(DiagInterpreter(NetlinkRequest.exceptLoopback)?.passes(family, bytes) == passes)
   }
 

@@ -12,8 +12,8 @@ import Testing
   /// Returns a message as the kernel sends it to its multicast groups. If `isEnd` is false, the message is one of a
   /// listing.
   private static func message(
-    isEnd: Bool = true, family: CInt = AF_INET, state: Int = TCP_CLOSE, local: IPAddress = .v4(0x0a00_0001),
-    remote: IPAddress = .v4(0x0a00_0002), acknowledged: UInt64 = 0, received: UInt64 = 0, sent: UInt64 = 0,
+    isEnd: Bool = true, family: CInt = AF_INET, state: Int = TCP_CLOSE, local: InternetAddress = .v4(0x0a00_0001),
+    remote: InternetAddress = .v4(0x0a00_0002), acknowledged: UInt64 = 0, received: UInt64 = 0, sent: UInt64 = 0,
     repeated: UInt64 = 0, infoLength: Int = 280
   ) -> [UInt8] {
     var message = MessageBuilder(type: isEnd ? Int(SOCK_DIAG_BY_FAMILY) : Int(TCPDIAG_GETSOCK))
@@ -106,7 +106,7 @@ import Testing
   ])
   func `the filter keeps back loopback alone`(family: CInt, address: String, passes: Bool) throws {
     let filter = FilterInterpreter(program: ConnectionEnds.exceptLoopback)
-    var bits: IPAddress? = IPAddress(address)
+    var bits: InternetAddress? = InternetAddress(address)
     if address == "::ffff:127.0.0.1" { bits = .v6(0xffff_7f00_0001) }
     if address == "::ffff:10.0.0.1" { bits = .v6(0xffff_0a00_0001) }
     let message = Self.message(family: family, remote: try #require(bits))

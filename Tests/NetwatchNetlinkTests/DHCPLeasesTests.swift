@@ -56,7 +56,8 @@ import Testing
     leases = DHCPLeases(networkd: folder.file("netif"), dhclient: [folder.file("dhcp")])
   }
 
-  private func isMetered(_ address: IPAddress = .ip("192.168.43.50"), link: String = "wlan0", index: Int32 = 3) -> Bool
+  private func isMetered(_ address: InternetAddress = .ip("192.168.43.50"), link: String = "wlan0", index: Int32 = 3)
+    -> Bool
   {
     leases.isMetered(link: link, index: index, address: address)
   }
@@ -142,7 +143,7 @@ import Testing
         if bytes.isEmpty { bytes = texts[0] }
       }
       let text = String(decoding: bytes, as: UTF8.self)
-      let address = IPAddress.ip("192.168.43.50")
+      let address = InternetAddress.ip("192.168.43.50")
       let found = [
         DHCPLeases.isMetered(networkd: text, address: address),
         DHCPLeases.isMetered(dhclient: text, link: "wlan0", address: address),

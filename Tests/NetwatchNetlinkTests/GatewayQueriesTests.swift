@@ -12,7 +12,7 @@ import Testing
 
   private static func message(
     _ state: Int32, _ hardware: [UInt8]? = [2, 0, 0, 0, 0, 7], type: Int = RTM_NEWNEIGH,
-    of address: IPAddress = .ip("10.0.0.2")
+    of address: InternetAddress = .ip("10.0.0.2")
   ) -> [UInt8] {
     var message = MessageBuilder(type: type)
     message.append([2, 0, 0, 0] + MessageBuilder.raw(Int32(3)) + MessageBuilder.raw(UInt16(state)) + [0, 1])

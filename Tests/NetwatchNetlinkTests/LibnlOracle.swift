@@ -205,7 +205,7 @@ enum LibnlOracle {
     }
   }
 
-  private func remote(_ link: OpaquePointer, kind: String?) -> IPAddress? {
+  private func remote(_ link: OpaquePointer, kind: String?) -> InternetAddress? {
     var address = in6_addr()
     var group: OpaquePointer?
     switch kind {
@@ -222,7 +222,7 @@ enum LibnlOracle {
       guard unsafe rtnl_link_geneve_get_remote(link, &group) == 0 else { return nil }
     case "erspan", "ip6gretap", "ip6erspan":
       guard let value = unsafe linkData(IFLA_GRE_REMOTE) else { return nil }
-      return unsafe IPAddress(nla_data(value), count: Int(nla_len(value)))
+      return unsafe InternetAddress(nla_data(value), count: Int(nla_len(value)))
     default: return nil
     }
     defer { unsafe nl_addr_put(group) }
@@ -299,7 +299,7 @@ enum LibnlOracle {
     var object = NextHopObject()
     if let link = unsafe attribute(NHA_OIF, after: nhmsg.self) { object.interfaceIndex = unsafe nla_get_s32(link) }
     if let gateway = unsafe attribute(NHA_GATEWAY, after: nhmsg.self) {
-      object.gateway = unsafe IPAddress(nla_data(gateway), count: Int(nla_len(gateway)))
+      object.gateway = unsafe InternetAddress(nla_data(gateway), count: Int(nla_len(gateway)))
     }
     object.isBlackhole = unsafe attribute(NHA_BLACKHOLE, after: nhmsg.self) != nil
     if let group = unsafe attribute(NHA_GROUP, after: nhmsg.self) {
@@ -416,9 +416,9 @@ enum LibnlOracle {
     unsafe nla_find(nla_data(nest).assumingMemoryBound(to: nlattr.self), nla_len(nest), CInt(type))
   }
 
-  private func address(_ address: OpaquePointer?) -> IPAddress? {
+  private func address(_ address: OpaquePointer?) -> InternetAddress? {
     guard let address = unsafe address, let bytes = unsafe nl_addr_get_binary_addr(address) else { return nil }
-    return unsafe IPAddress(bytes, count: Int(nl_addr_get_len(address)))
+    return unsafe InternetAddress(bytes, count: Int(nl_addr_get_len(address)))
   }
 
   private func hardwareAddress(_ address: OpaquePointer?) -> UInt64? {
@@ -430,8 +430,8 @@ enum LibnlOracle {
   private func text(_ text: UnsafePointer<CChar>?) -> String? { unsafe text.map { unsafe String(cString: $0) } }
 }
 
-extension IPAddress {
-  fileprivate static func v6(_ address: in6_addr) -> IPAddress {
+extension InternetAddress {
+  fileprivate static func v6(_ address: in6_addr) -> InternetAddress {
     .v6(UInt128(bigEndian: unsafe unsafeBitCast(address, to: UInt128.self)))
   }
 

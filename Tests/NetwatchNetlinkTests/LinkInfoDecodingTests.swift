@@ -9,8 +9,8 @@ import Testing
 
 /// What drivers say about software links: the other end, the link beneath, and the active port.
 @Suite struct LinkInfoDecodingTests {
-  static let remote4 = IPAddress.ip("198.51.100.7")
-  static let remote6 = IPAddress.ip("2001:db8:9::7")
+  static let remote4 = InternetAddress.ip("198.51.100.7")
+  static let remote6 = InternetAddress.ip("2001:db8:9::7")
 
   // MARK: Recorded messages
 
@@ -21,7 +21,7 @@ import Testing
     let kind: String
     var hardwareType: UInt16 = 1
     var lower: Int32? = nil
-    var remote: IPAddress? = nil
+    var remote: InternetAddress? = nil
     var activePort: Int32? = nil
   }
 
@@ -101,7 +101,7 @@ import Testing
     // A tunnel to anybody or to a group has no other end.
     let zeros = [UInt8](repeating: 0, count: value.count)
     #expect(try #require(Self.link(remote.kind, (remote.type, zeros))).remote == nil)
-    let group: IPAddress = value.count == 4 ? .ip("239.1.1.1") : .ip("ff05::1")
+    let group: InternetAddress = value.count == 4 ? .ip("239.1.1.1") : .ip("ff05::1")
     #expect(try #require(Self.link(remote.kind, (remote.type, group.networkOrder))).remote == nil)
   }
 

@@ -32,7 +32,7 @@ struct MessageBuilder {
 
   mutating func attribute(_ type: Int, number: some FixedWidthInteger) { attribute(type, Self.raw(number)) }
   mutating func attribute(_ type: Int, text: String) { attribute(type, Array(text.utf8) + [0]) }
-  mutating func attribute(_ type: Int, _ address: IPAddress) { attribute(type, address.networkOrder) }
+  mutating func attribute(_ type: Int, _ address: InternetAddress) { attribute(type, address.networkOrder) }
 
   static func attribute(_ type: Int, _ value: [UInt8]) -> [UInt8] {
     let padding = [UInt8](repeating: 0, count: (4 - value.count % 4) % 4)
@@ -73,7 +73,7 @@ struct MessageBuilder {
   }
 }
 
-extension IPAddress {
+extension InternetAddress {
   var networkOrder: [UInt8] {
     switch self {
     case .v4(let bits): MessageBuilder.raw(bits.bigEndian)

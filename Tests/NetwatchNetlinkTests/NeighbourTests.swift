@@ -13,7 +13,7 @@ import Testing
     NUD_NONE, NUD_INCOMPLETE, NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_FAILED, NUD_NOARP, NUD_PERMANENT,
   ]
 
-  static func message(_ address: IPAddress, _ state: Int32, type: Int = RTM_NEWNEIGH) -> [UInt8] {
+  static func message(_ address: InternetAddress, _ state: Int32, type: Int = RTM_NEWNEIGH) -> [UInt8] {
     var message = MessageBuilder(type: type)
     let family = UInt8(address.family == .ipv4 ? AF_INET : AF_INET6)
     message.append([family, 0, 0, 0] + MessageBuilder.raw(Int32(3)) + MessageBuilder.raw(UInt16(state)) + [0x80, 1])
@@ -44,8 +44,8 @@ import Testing
   }
 
   @Test func `the end of those in use passes, the return of the dead, and nothing else`() {
-    let many = (1...20).map { IPAddress.ip("fe80::\($0)") }
-    let sets: [([IPAddress], [IPAddress])] = [
+    let many = (1...20).map { InternetAddress.ip("fe80::\($0)") }
+    let sets: [([InternetAddress], [InternetAddress])] = [
       ([], []), ([.ip("fe80::1")], []), ([], [.ip("fe80::2")]),
       ([.ip("fe80::1"), .ip("2001:db8::7")], [.ip("fe80::2")]),
       (many, many.reversed()),
@@ -75,7 +75,7 @@ import Testing
     let routers = ["10.0.0.1", "fe80::1", "2001:db8::7"].map { Neighbour(interfaceIndex: 3, address: .ip($0)) }
     let filter = FilterInterpreter(program: NeighbourFilter.program(passing: routers))
     let none = FilterInterpreter(program: NeighbourFilter.program(passing: []))
-    let others: [IPAddress] = [.ip("10.0.0.2"), .ip("fe80::2"), .ip("2001:db8::8"), .ip("0.0.0.7")]
+    let others: [InternetAddress] = [.ip("10.0.0.2"), .ip("fe80::2"), .ip("2001:db8::8"), .ip("0.0.0.7")]
     for type in [RTM_NEWNEIGH, RTM_DELNEIGH] {
       for state in Self.states {
         for router in routers {

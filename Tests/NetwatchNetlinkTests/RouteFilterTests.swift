@@ -8,7 +8,7 @@ import Testing
 @testable import NetwatchNetlink
 
 @Suite struct RouteFilterTests {
-  static let targetSets: [[IPAddress]] = [
+  static let targetSets: [[InternetAddress]] = [
     [.ip("192.0.2.1"), .ip("2001:db8::1")], [.ip("203.0.113.200")], [.ip("2001:db8:1234:5678:9abc:def0:1234:5678")],
     [.ip("10.0.0.1"), .ip("192.0.2.1"), .ip("2001:db8::1"), .ip("fd00::1")], [],
   ]
@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Returns routes to prefixes around `target`. Plain arithmetic says whether each one must pass.
-  static func samples(around target: IPAddress, _ targets: [IPAddress]) -> [Sample] {
+  static func samples(around target: InternetAddress, _ targets: [InternetAddress]) -> [Sample] {
     let (width, bits): (Int, UInt128) =
       switch target {
       case .v4(let bits): (32, UInt128(bits))
@@ -42,8 +42,9 @@ import Testing
     return samples
   }
 
-  static func sample(_ prefix: UInt128, _ width: Int, _ length: Int, _ targets: [IPAddress], type: Int) -> Sample {
-    let address: IPAddress = width == 32 ? .v4(UInt32(truncatingIfNeeded: prefix)) : .v6(prefix)
+  static func sample(_ prefix: UInt128, _ width: Int, _ length: Int, _ targets: [InternetAddress], type: Int) -> Sample
+  {
+    let address: InternetAddress = width == 32 ? .v4(UInt32(truncatingIfNeeded: prefix)) : .v6(prefix)
     let bytes = MessageBuilder.route(
       type: type, family: width == 32 ? AF_INET : AF_INET6, prefixLength: UInt8(length)
     ) {
@@ -56,14 +57,14 @@ import Testing
     return Sample(bytes: bytes, passes: passes, text: "type \(type) \(address)/\(length)")
   }
 
-  static func contains(_ prefix: UInt128, _ width: Int, _ length: Int, _ target: IPAddress) -> Bool {
+  static func contains(_ prefix: UInt128, _ width: Int, _ length: Int, _ target: InternetAddress) -> Bool {
     switch target {
     case .v4(let bits): width == 32 && (0..<length).allSatisfy { (UInt128(bits) ^ prefix) >> UInt128(31 - $0) & 1 == 0 }
     case .v6(let bits): width == 128 && (0..<length).allSatisfy { (bits ^ prefix) >> UInt128(127 - $0) & 1 == 0 }
     }
   }
 
-  static func allSamples(_ targets: [IPAddress]) -> [Sample] {
+  static func allSamples(_ targets: [InternetAddress]) -> [Sample] {
     var samples = ([.ip("192.0.2.1"), .ip("2001:db8::1")] + targets).flatMap { Self.samples(around: $0, targets) }
     var random = SplitMix(seed: 9)
     for _ in 0..<200 {
@@ -81,7 +82,7 @@ import Testing
 
   /// Returns messages that are not routes. All of them pass, except those of a bridge about its ports. A route with a
   /// prefix length but without an address passes if addresses of its family are watched.
-  static func others(_ targets: [IPAddress]) -> [Sample] {
+  static func others(_ targets: [InternetAddress]) -> [Sample] {
     let routes: Set<Int> = [RTM_NEWROUTE, RTM_DELROUTE]
     let rest = Corpus.all.filter { !routes.contains(Int($0[4]) | Int($0[5]) << 8) }
     let ofBridges = [Corpus.portOfBridgeFamily, Corpus.portRemovedOfBridgeFamily]
@@ -97,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: targetSets)
-  func `only routes whose prefix holds a watched address pass, by the interpreter`(_ targets: [IPAddress]) {
+  func `only routes whose prefix holds a watched address pass, by the interpreter`(_ targets: [InternetAddress]) {
     let filter = FilterInterpreter(program: RouteFilter.program(watching: targets))
     for sample in Self.allSamples(targets) + Self.others(targets) {
       #expect(filter.run(sample.bytes).map { $0 > 0 } == sample.passes, "\(sample.text) watching \(targets)")
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: targetSets)
-  func `only routes whose prefix holds a watched address pass, by the kernel`(_ targets: [IPAddress]) throws {
+  func `only routes whose prefix holds a watched address pass, by the kernel`(_ targets: [InternetAddress]) throws {
     var program = RouteFilter.program(watching: targets)
     var ends: [CInt] = [-1, -1]
     try #require(unsafe socketpair(AF_UNIX, CInt(SOCK_DGRAM.rawValue), 0, &ends) == 0)
@@ -146,7 +147,7 @@ import Testing
 
   // MARK: Many addresses
 
-  static func addresses(_ family: AddressFamily, _ count: Int) -> [IPAddress] {
+  static func addresses(_ family: AddressFamily, _ count: Int) -> [InternetAddress] {
     (0..<count).map { family == .ipv4 ? .v4(0xc633_6400 + UInt32($0)) : .v6(UInt128($0) << 64 | 0x2001 << 112) }
   }
 

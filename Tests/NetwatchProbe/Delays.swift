@@ -5,7 +5,7 @@ import NetwatchNetlink
 /// of its changes, and at the end of stdin how many monitors are still there.
 enum Delays {
   static func run() throws {
-    var subscriptions: [Subscription] = []
+    var subscriptions: [CallbackSubscription] = []
     for target in ["10.0.0.2", "known.example"] {
       for delay in [Duration.seconds(Int64.max), .seconds(Int64.max) * 18, .seconds(Int64.min)] {
         var configuration = MonitorConfiguration()

@@ -8,7 +8,7 @@ import NetwatchNetlink
 enum Dropped {
   /// An actor that subscribes to a monitor with a closure that does not retain the actor.
   private actor Follower {
-    private var subscription: Subscription?
+    private var subscription: CallbackSubscription?
     private var count = 0
 
     func follow(_ monitor: NetworkMonitor) {

@@ -7,7 +7,7 @@ import NetwatchNetlink
 enum Targets {
   static func run(_ texts: [String]) async throws {
     var monitors: [NetworkMonitor] = []
-    var subscriptions: [Subscription] = []
+    var subscriptions: [CallbackSubscription] = []
     for text in texts {
       let monitor = try NetworkMonitor.start(target: NetworkTarget(text), sharing: monitors.first)
       monitors.append(monitor)

@@ -34,7 +34,7 @@ struct Question: Hashable {
 }
 
 enum Record {
-  case address(IPAddress, timeToLive: UInt32)
+  case address(InternetAddress, timeToLive: UInt32)
   /// An alias. The records after it belong to the other name.
   case alias(String, timeToLive: UInt32)
 }

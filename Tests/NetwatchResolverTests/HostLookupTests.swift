@@ -110,7 +110,7 @@ import Testing
     let hosts = (try? String(contentsOfFile: "/etc/hosts", encoding: .utf8)) ?? ""
     for line in hosts.split(separator: "\n") {
       let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }.map(String.init)
-      guard let address = IPAddress(words.first ?? "") else { continue }
+      guard let address = InternetAddress(words.first ?? "") else { continue }
       for word in words.dropFirst() {
         guard let name = try? HostName(word) else { continue }
         let resolution = try Self.lookUp(name.text) { question, _ in

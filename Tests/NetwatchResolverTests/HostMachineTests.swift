@@ -59,8 +59,8 @@ import Testing
   }
 
   @Test func `the same addresses in another order are no news`() {
-    let one = IPAddress.ip("192.0.2.1")
-    let two = IPAddress.ip("192.0.2.2")
+    let one = InternetAddress.ip("192.0.2.1")
+    let two = InternetAddress.ip("192.0.2.2")
     var run = Run.resolved(Resolution(addresses: [one, two]))
     _ = run.handle(.timerFired, at: 60.5)
     #expect(run.handle(.resolved(Resolution(addresses: [two, one])), at: 60.5) == [.arm(.seconds(120.5))])
@@ -198,7 +198,7 @@ import Testing
     var isLookingUp = false
     var timer: Duration?
     var last: Duration = .seconds(-9)
-    var published: [IPAddress]?
+    var published: [InternetAddress]?
     var event = HostMachine.Event.started
     for round in 0..<FuzzRounds.count(default: 20_000) {
       let hadSucceeded = if case .resolved = event { true } else { false }

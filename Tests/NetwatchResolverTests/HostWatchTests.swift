@@ -6,7 +6,7 @@ import Testing
 @testable import NetwatchResolver
 
 @Suite(.timeLimit(.minutes(3))) struct HostWatchTests {
-  private static func address(_ last: UInt32) -> IPAddress { .v4(0xc000_0200 + last) }
+  private static func address(_ last: UInt32) -> InternetAddress { .v4(0xc000_0200 + last) }
   private static func record(_ last: UInt32) -> Record { .address(address(last), timeToLive: 300) }
 
   /// A watch of one name on a clock that the test moves, and the addresses that the watch has told.
@@ -21,7 +21,7 @@ import Testing
     let loop: EventLoop
     let server: FakeNameServer
     var follower: HostWatch?
-    private(set) var told: [[IPAddress]?] = []
+    private(set) var told: [[InternetAddress]?] = []
 
     init(resolvConf: String? = nil) throws {
       loop = try EventLoop(by: clock)
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Waits until the lookup that runs has told its addresses, and returns them.
-    func next(at place: SourceLocation = #_sourceLocation) throws -> [IPAddress]? {
+    func next(at place: SourceLocation = #_sourceLocation) throws -> [InternetAddress]? {
       let count = told.count
       try loop.poll(until: told.count, at: place) { $0 > count }
       #expect(told.count == count + 1, sourceLocation: place)

@@ -117,7 +117,7 @@ import Testing
     func answer(_ text: String) -> SystemLookup.Answer { SystemLookup.answer(Array(text.utf8)) }
     let many = (0..<40).map { "192.0.2.\($0 / 2)  STREAM\n" }.joined()
     #expect(
-      answer(many + "status 0\n") == .addresses((0..<16).map { IPAddress.v4(0xc000_0200 + $0) }))
+      answer(many + "status 0\n") == .addresses((0..<16).map { InternetAddress.v4(0xc000_0200 + $0) }))
     #expect(answer("fe80::1%eth0 STREAM\n::1 STREAM\nstatus 0\n") == .addresses([.ip("::1")]))
     #expect(answer("fe80::1%eth0 STREAM\nstatus 0\n") == .none)
     // The output is cut off in the middle of an address.

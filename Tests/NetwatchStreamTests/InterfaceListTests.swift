@@ -24,7 +24,7 @@ import Testing
 
   static func address(_ index: Int32, _ text: String, _ prefixLength: UInt8) -> NetworkEvent {
     .address(
-      index: index, InterfaceAddress(address: IPAddress(text) ?? .v6(0), prefixLength: prefixLength, flags: 0x80))
+      index: index, InterfaceAddress(address: InternetAddress(text) ?? .v6(0), prefixLength: prefixLength, flags: 0x80))
   }
 
   static func record(_ interfaces: InterfaceTable) -> EventRecord {

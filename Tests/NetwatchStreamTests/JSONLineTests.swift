@@ -49,7 +49,7 @@ import Testing
 
   @Test func `reachable over both families`() throws {
     var verdict = Self.path().verdict
-    verdict.ipv6 = .init(address: IPAddress("2001:db8::5") ?? .v6(0), gateway: nil, interfaceIndex: 2)
+    verdict.ipv6 = .init(address: InternetAddress("2001:db8::5") ?? .v6(0), gateway: nil, interfaceIndex: 2)
     verdict.cost = LinkCost(.usb, isConstrained: true)
     let path = NetworkPath(verdict: verdict, reason: .initial, interfaces: [])
     #expect(

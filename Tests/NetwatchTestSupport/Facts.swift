@@ -41,7 +41,7 @@ extension InterfaceName: ExpressibleByStringLiteral {
 extension LinkUpdate {
   package init(
     _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
-    master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: IPAddress? = nil,
+    master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: InternetAddress? = nil,
     device: DeviceTraits? = nil
   ) {
     self.init(index: index, flags: state.flags, hardwareType: hardwareType)
@@ -60,7 +60,7 @@ extension LinkUpdate {
 extension NetworkEvent {
   package static func link(
     _ index: Int32, _ name: String, _ state: LinkState = .up, kind: String? = nil, hardwareType: UInt16 = 1,
-    master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: IPAddress? = nil,
+    master: Int32? = nil, lower: Int32? = nil, activePort: Int32? = nil, remote: InternetAddress? = nil,
     device: DeviceTraits? = nil
   ) -> NetworkEvent {
     .link(
@@ -77,24 +77,25 @@ extension NetworkEvent {
   }
 
   package static func address(
-    _ index: Int32, _ address: IPAddress, _ prefixLength: UInt8 = 24, flags: UInt32 = 0x80
+    _ index: Int32, _ address: InternetAddress, _ prefixLength: UInt8 = 24, flags: UInt32 = 0x80
   ) -> NetworkEvent {
     .address(index: index, InterfaceAddress(address: address, prefixLength: prefixLength, flags: flags))
   }
 
-  package static func noAddress(_ index: Int32, _ address: IPAddress, _ prefixLength: UInt8 = 24) -> NetworkEvent {
+  package static func noAddress(_ index: Int32, _ address: InternetAddress, _ prefixLength: UInt8 = 24) -> NetworkEvent
+  {
     .addressRemoved(index: index, address, prefixLength: prefixLength)
   }
 }
 
-extension IPAddress {
+extension InternetAddress {
   /// Returns the address that a text stands for, or `::` if the text is no address.
-  package static func ip(_ text: String) -> IPAddress { IPAddress(text) ?? .v6(0) }
+  package static func ip(_ text: String) -> InternetAddress { InternetAddress(text) ?? .v6(0) }
 }
 
 extension RouteAnswer {
   package static func via(
-    _ index: Int32, _ gateway: IPAddress?, from source: IPAddress?, metric: UInt32 = 0,
+    _ index: Int32, _ gateway: InternetAddress?, from source: InternetAddress?, metric: UInt32 = 0,
     table: UInt32 = RoutingRule.mainTable
   ) -> RouteAnswer {
     .hop(RouteHop(interfaceIndex: index, gateway: gateway, source: source, metric: metric, table: table))

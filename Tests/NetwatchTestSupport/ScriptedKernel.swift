@@ -23,9 +23,9 @@ package struct RouteRequest: Hashable, Sendable {
     /// The routes to single addresses over the link with this index.
     case hostRoutes(Int32)
     /// The way of a tunnel's packets to this address.
-    case way(IPAddress)
+    case way(InternetAddress)
     /// The way of packets from this source address.
-    case from(IPAddress)
+    case from(InternetAddress)
   }
 
   package let family: AddressFamily

@@ -54,7 +54,7 @@ extension ScriptedKernel {
   /// Returns the facts about a tunnel with an address of each family.
   package static func tunnel(
     _ index: Int32, _ name: String, _ state: LinkState = .unknown, kind: String? = "wireguard",
-    hardwareType: UInt16 = 65534, lower: Int32? = nil, remote: IPAddress? = nil
+    hardwareType: UInt16 = 65534, lower: Int32? = nil, remote: InternetAddress? = nil
   ) -> [NetworkEvent] {
     [
       .link(index, name, state, kind: kind, hardwareType: hardwareType, lower: lower, remote: remote),
@@ -63,7 +63,7 @@ extension ScriptedKernel {
   }
 
   /// Returns the address of a tunnel in one family.
-  package static func inside(_ index: Int32, _ family: AddressFamily) -> IPAddress {
+  package static func inside(_ index: Int32, _ family: AddressFamily) -> InternetAddress {
     .ip(family == .ipv4 ? "10.8.\(index).2" : "fd00:\(index)::2")
   }
 

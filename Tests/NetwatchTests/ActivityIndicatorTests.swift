@@ -15,7 +15,7 @@ import Testing
       indicator = ActivityIndicator(configuration, clock: clock)
     }
 
-    func listen(initial: Bool = false) -> Subscription {
+    func listen(initial: Bool = false) -> CallbackSubscription {
       indicator.onVisibilityChangeImmediately(initial: initial) { [told] isVisible in
         told.withLock { $0.append(isVisible) }
       }

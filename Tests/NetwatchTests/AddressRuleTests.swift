@@ -25,8 +25,9 @@ import Testing
     ("ff02::1", false), ("::1", false), ("::", false),
   ])
   func `scopes decide whether an address is usable`(_ text: String, _ isUsable: Bool) {
-    #expect(IPAddress.ip(text).isUsableSource(allowingLinkLocalIPv4: false) == isUsable)
-    #expect(IPAddress.ip(text).isUsableSource(allowingLinkLocalIPv4: true) == (isUsable || text.hasPrefix("169.254")))
+    #expect(InternetAddress.ip(text).isUsableSource(allowingLinkLocalIPv4: false) == isUsable)
+    #expect(
+      InternetAddress.ip(text).isUsableSource(allowingLinkLocalIPv4: true) == (isUsable || text.hasPrefix("169.254")))
   }
 
   @Test(arguments: [true, false])

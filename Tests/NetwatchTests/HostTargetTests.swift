@@ -3,9 +3,9 @@ import NetwatchTestSupport
 import Testing
 
 @Suite struct HostTargetTests {
-  static let office = IPAddress.ip("203.0.113.7")
-  static let branch = IPAddress.ip("203.0.113.8")
-  static let office6 = IPAddress.ip("2001:db8:7::7")
+  static let office = InternetAddress.ip("203.0.113.7")
+  static let branch = InternetAddress.ip("203.0.113.8")
+  static let office6 = InternetAddress.ip("2001:db8:7::7")
 
   static func configuration(hold: Duration = .zero) throws -> MonitorConfiguration {
     var configuration = MonitorConfiguration()
@@ -37,7 +37,7 @@ import Testing
 
   /// Returns a kernel in which the host has been known and reachable for a hundred seconds.
   static func reachable(
-    hold: Duration = .zero, _ addresses: [IPAddress] = [office], _ first: RouteAnswer = viaFirst,
+    hold: Duration = .zero, _ addresses: [InternetAddress] = [office], _ first: RouteAnswer = viaFirst,
     _ second: RouteAnswer = .noRoute
   ) throws -> ScriptedKernel {
     var kernel = try kernel(hold: hold, first, second)

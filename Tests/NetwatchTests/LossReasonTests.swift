@@ -10,7 +10,7 @@ import Testing
     let reason: ReachabilityReason
   }
 
-  static let address = IPAddress.ip("10.0.0.1")
+  static let address = InternetAddress.ip("10.0.0.1")
 
   @Test(arguments: [
     Loss(testDescription: "switched off", events: [.link(2, "eth0", .down)], answer: .noRoute, reason: .linkDown),

@@ -71,7 +71,7 @@ extension ModelKernel {
   private mutating func changeAddress(_ link: inout Link, _ random: inout SplitMix) -> [NetworkEvent] {
     let number = Int.random(in: 1...2, using: &random)
     let texts = ["10.\(link.index).0.\(number)", "2001:db8:\(link.index)::\(number)", "fe80::\(link.index)"]
-    let ip = IPAddress.ip(texts[Int.random(in: 0..<3, using: &random)])
+    let ip = InternetAddress.ip(texts[Int.random(in: 0..<3, using: &random)])
     if ip.family == .ipv6, !link.isOn { return [] }
     defer { links[link.index] = link }
     guard let known = link.addresses.firstIndex(where: { $0.ip == ip }) else {

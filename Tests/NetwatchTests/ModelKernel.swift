@@ -9,7 +9,7 @@ import NetwatchTestSupport
 /// than all other packets.
 struct ModelKernel {
   struct Address: Equatable {
-    var ip: IPAddress
+    var ip: InternetAddress
     var isTentative = false
     var isDeprecated = false
     var flags: UInt32 {
@@ -49,7 +49,7 @@ struct ModelKernel {
 
   // MARK: Truth
 
-  typealias Way = (link: Int32, source: IPAddress)
+  typealias Way = (link: Int32, source: InternetAddress)
 
   struct Truth: Equatable, CustomStringConvertible {
     var ipv4: Way?
@@ -143,7 +143,7 @@ struct ModelKernel {
   }
 
   /// Returns the link's own address, or that of another link if the link has none.
-  private func borrowed(_ family: AddressFamily, on index: Int32) -> IPAddress? {
+  private func borrowed(_ family: AddressFamily, on index: Int32) -> InternetAddress? {
     own(family, on: index) ?? links.keys.sorted().lazy.compactMap { own(family, on: $0) }.first
   }
 
@@ -159,7 +159,7 @@ struct ModelKernel {
     return links[lower].map { $0.isOn && carrier(of: $0) } ?? false
   }
 
-  private func own(_ family: AddressFamily, on index: Int32) -> IPAddress? {
+  private func own(_ family: AddressFamily, on index: Int32) -> InternetAddress? {
     let usable = (links[index]?.addresses ?? []).filter {
       $0.ip.family == family && !$0.isTentative && isGlobal($0.ip)
     }
@@ -169,7 +169,7 @@ struct ModelKernel {
     }
   }
 
-  func isGlobal(_ address: IPAddress) -> Bool {
+  func isGlobal(_ address: InternetAddress) -> Bool {
     switch address {
     case .v4(let bits): bits >> 16 != 0xa9fe && bits != 0x7f00_0001
     case .v6(let bits): bits >> 112 != 0xfe80 && bits != 1
@@ -188,7 +188,7 @@ struct ModelKernel {
     return nil
   }
 
-  private func source(_ family: AddressFamily, on index: Int32) -> IPAddress? {
+  private func source(_ family: AddressFamily, on index: Int32) -> InternetAddress? {
     let others = links.keys.sorted().filter { $0 != index }
     for link in [index] + others {
       let found = links[link]?.addresses.first { $0.ip.family == family && !$0.isTentative && isGlobal($0.ip) }

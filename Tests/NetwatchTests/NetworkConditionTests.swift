@@ -85,7 +85,7 @@ import Testing
   }
 
   /// Subscribes in a plain function, which is on no actor.
-  private static func follow(_ monitor: NetworkMonitor, on counter: Counter) -> Subscription {
+  private static func follow(_ monitor: NetworkMonitor, on counter: Counter) -> CallbackSubscription {
     monitor.onChange(on: counter) { path in counter.assumeIsolated { $0.add(path.number) } }
   }
 

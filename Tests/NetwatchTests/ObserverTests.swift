@@ -74,7 +74,7 @@ final class HandQueue: Sendable {
   @Test func `an observer may cancel itself while it is called`() {
     let fake = FakeMonitor()
     let log = Log()
-    let own = Lock<Subscription?>(nil)
+    let own = Lock<CallbackSubscription?>(nil)
     let subscription = fake.monitor.onChangeImmediately(initial: false) { path in
       own.withLock { $0 }?.cancel()
       log.add(path)
@@ -87,7 +87,7 @@ final class HandQueue: Sendable {
 
   @Test func `a subscription keeps its monitor, and its end lets it go`() {
     let fake = FakeMonitor()
-    var subscription: Subscription? = fake.monitor.onChangeImmediately { _ in }
+    var subscription: CallbackSubscription? = fake.monitor.onChangeImmediately { _ in }
     #expect(fake.stops.withLock { $0 } == 0)
     subscription?.cancel()
     subscription = nil
@@ -194,7 +194,7 @@ final class HandQueue: Sendable {
     private let log = Log()
     private let isGone: Lock<Bool>
     private var numbers: [Int32] = []
-    private var subscription: Subscription?
+    private var subscription: CallbackSubscription?
 
     init(_ isGone: Lock<Bool>) { self.isGone = isGone }
 
@@ -211,7 +211,7 @@ final class HandQueue: Sendable {
       }
     }
 
-    func observeStrongly(_ monitor: NetworkMonitor) -> Subscription? {
+    func observeStrongly(_ monitor: NetworkMonitor) -> CallbackSubscription? {
       subscription = monitor.onChange { path in self.numbers.append(path.number) }
       return subscription
     }

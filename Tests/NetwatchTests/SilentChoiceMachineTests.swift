@@ -128,7 +128,7 @@ import Testing
 
   @Test func `beneath a tunnel the pauses grow too, although routes to single addresses are looked for`() {
     var kernel = ScriptedKernel.openVPN()
-    let server = IPAddress.ip("198.18.0.7")
+    let server = InternetAddress.ip("198.18.0.7")
     kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = .hostRoutes([server])
     kernel.answers[.beneath(.ipv4, .way(server))] = ScriptedKernel.over(3)
     kernel.start()

@@ -173,9 +173,9 @@ import Testing
   @Test(arguments: ["gre", "gretap", "ipip", "sit", "vti", "vxlan", "geneve", "ip6tnl", "ip6gre"])
   func `the way to the other end, in that end's family`(_ kind: String) {
     var kernel = Kernel.openVPN()
-    let remote = IPAddress.ip(kind.hasPrefix("ip6") ? "2001:db8:9::7" : "198.51.100.7")
+    let remote = InternetAddress.ip(kind.hasPrefix("ip6") ? "2001:db8:9::7" : "198.51.100.7")
     kernel.facts = Kernel.uplinks + Kernel.tunnel(10, "t0", kind: kind, remote: remote)
-    let source = IPAddress.ip(remote.family == .ipv4 ? "10.1.0.1" : "2001:db8:1::1")
+    let source = InternetAddress.ip(remote.family == .ipv4 ? "10.1.0.1" : "2001:db8:1::1")
     let index: Int32 = remote.family == .ipv4 ? 3 : 2
     kernel.answers[.beneath(remote.family, .remote(tunnel: 10))] = .via(index, nil, from: source)
     kernel.start()
@@ -301,7 +301,7 @@ import Testing
     return kernel
   }
 
-  private static let server = IPAddress.ip("198.18.0.7")
+  private static let server = InternetAddress.ip("198.18.0.7")
   private static let hostRoute = RouteAnswer.hostRoutes([server])
 
   @Test func `routes to single addresses are listed at most once a second, and watched while they decide`() {
@@ -317,7 +317,7 @@ import Testing
     func listings() -> Int { kernel.lookUps.count { $0 == .beneath(.ipv4, .hostRoutes(3)) } }
     #expect(listings() == 1)
     // The tunnel changes to another server, over the other link.
-    let other = IPAddress.ip("198.18.0.8")
+    let other = InternetAddress.ip("198.18.0.8")
     kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = nil
     kernel.answers[.beneath(.ipv4, .hostRoutes(3))] = .hostRoutes([other])
     kernel.answers[.beneath(.ipv4, .way(other))] = Kernel.over(3)
@@ -360,7 +360,7 @@ import Testing
     kernel.tell(.address(3, .ip("10.1.0.1")))
     kernel.advance(by: .seconds(5))
     #expect(kernel.story.filter { !$0.contains("interfaces") } == ["wifi initial wlan0", "not-reachable no_carrier -"])
-    let other = IPAddress.ip("198.18.0.8")
+    let other = InternetAddress.ip("198.18.0.8")
     kernel.answers[.beneath(.ipv4, .hostRoutes(2))] = .hostRoutes([other])
     kernel.answers[.beneath(.ipv4, .way(other))] = Kernel.over(2)
     kernel.tell(.routing(.ipv4, isRemoval: false))

@@ -134,7 +134,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   ///
   /// The subscription ends when you release it. It keeps `body` alive, and so everything that `body` captures. If `body` captures
   /// `self`, and `self` holds the subscription, neither is released. In an actor of your own write `[weak self]`, and use
-  /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``Subscription/cancel()``.
+  /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``CallbackSubscription/cancel()``.
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current value, before this method returns. Default: true.
   ///   - isolation: The actor. Leave this out to use the caller's.
@@ -142,7 +142,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onVisibilityChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (Bool) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     core.broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
@@ -157,7 +157,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onVisibilityChange(
     initial: Bool = true, on actor: any Actor, _ body: @escaping @Sendable (Bool) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     core.broadcast.call(of: self, initial: initial, on: actor, body)
   }
 
@@ -172,7 +172,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   public func onVisibilityChange(
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Bool) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     core.broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
@@ -187,7 +187,7 @@ public final class ActivityIndicator: RequestObserver, Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onVisibilityChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (Bool) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     core.broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 
@@ -302,7 +302,7 @@ private final class ActivityFeed: Sendable {
   private let indicator: ActivityIndicator
   /// Held from reading a value until it has its place in the order.
   private let order = Lock(())
-  private let visibility = Lock<Subscription?>(nil)
+  private let visibility = Lock<CallbackSubscription?>(nil)
 
   init(_ indicator: ActivityIndicator) {
     self.indicator = indicator

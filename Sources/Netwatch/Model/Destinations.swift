@@ -1,7 +1,7 @@
 /// The addresses of a target. A path has to lead to one of them.
 package struct Destinations: Hashable, Sendable {
-  package private(set) var ipv4: [IPAddress] = []
-  package private(set) var ipv6: [IPAddress] = []
+  package private(set) var ipv4: [InternetAddress] = []
+  package private(set) var ipv6: [InternetAddress] = []
 
   /// The largest number of addresses per family. More addresses of one host would only cost lookups.
   private static let limit = 16
@@ -28,7 +28,7 @@ package struct Destinations: Hashable, Sendable {
   }()
 
   /// Returns the address of the DNS root server among the addresses that stand for the internet.
-  package static func fallback(_ family: AddressFamily) -> IPAddress {
+  package static func fallback(_ family: AddressFamily) -> InternetAddress {
     let addresses = internet[family]
     return addresses[addresses.count - 1]
   }
@@ -36,7 +36,7 @@ package struct Destinations: Hashable, Sendable {
   /// The longest prefix of a default route that consists of pieces, such as 2000::/3.
   static let defaultPrefixLength: UInt8 = 3
 
-  package init(_ addresses: [IPAddress] = []) {
+  package init(_ addresses: [InternetAddress] = []) {
     for address in addresses where self[address.family].count < Self.limit && !self[address.family].contains(address) {
       switch address.family {
       case .ipv4: ipv4.append(address)
@@ -54,12 +54,12 @@ package struct Destinations: Hashable, Sendable {
     }
   }
 
-  package subscript(family: AddressFamily) -> [IPAddress] { family == .ipv4 ? ipv4 : ipv6 }
+  package subscript(family: AddressFamily) -> [InternetAddress] { family == .ipv4 ? ipv4 : ipv6 }
 
   package var isEmpty: Bool { ipv4.isEmpty && ipv6.isEmpty }
   /// The families that have an address.
   package var families: AddressFamilies {
     (ipv4.isEmpty ? [] : AddressFamilies.ipv4).union(ipv6.isEmpty ? [] : .ipv6)
   }
-  package var all: [IPAddress] { ipv4 + ipv6 }
+  package var all: [InternetAddress] { ipv4 + ipv6 }
 }

@@ -52,7 +52,7 @@ public struct Interface: Hashable, Sendable, Identifiable {
   /// The index of the only port of a bond that sends. Nil if there is no single one.
   package var activePortIndex: Int32?
   /// The address of the tunnel's other end, if the kernel reports it.
-  package var remote: IPAddress?
+  package var remote: InternetAddress?
   /// Whether the user calls the link a tunnel.
   var isNamedTunnel = false
   /// Whether the user wants the link to be treated as absent.
@@ -160,7 +160,7 @@ public enum OperationalState: UInt8, Hashable, Sendable, CaseIterable {
 /// An address of an interface.
 public struct InterfaceAddress: Hashable, Sendable {
   /// The address itself.
-  public let address: IPAddress
+  public let address: InternetAddress
   /// The number of leading bits of ``address`` that name the network.
   public let prefixLength: UInt8
   /// The flags IFA_F_* of <linux/if_addr.h>.
@@ -169,7 +169,7 @@ public struct InterfaceAddress: Hashable, Sendable {
   package var scope: UInt8
   var isListed = true
 
-  package init(address: IPAddress, prefixLength: UInt8, flags: UInt32, scope: UInt8 = 0) {
+  package init(address: InternetAddress, prefixLength: UInt8, flags: UInt32, scope: UInt8 = 0) {
     self.address = address
     self.prefixLength = prefixLength
     self.flags = flags
@@ -212,12 +212,12 @@ extension InterfaceAddress {
   var coversProbeAddress: Bool { Destinations.internet[address.family].dropLast().contains(where: covers) }
 
   /// Returns whether the address's network contains `other`. A prefix as short as a default route's contains nothing here.
-  func covers(_ other: IPAddress) -> Bool {
+  func covers(_ other: InternetAddress) -> Bool {
     prefixLength > Destinations.defaultPrefixLength && address.shares(prefixLength, with: other)
   }
 }
 
-extension IPAddress {
+extension InternetAddress {
   /// Returns whether traffic that leaves this machine can come from this address.
   package func isUsableSource(allowingLinkLocalIPv4: Bool) -> Bool {
     if isLoopback || isMulticast || isUnspecified { return false }

@@ -12,7 +12,7 @@ package enum NetworkEvent: Hashable, Sendable {
   /// Whether the DHCP lease of an address of a WiFi link marks the network as metered.
   case lease(index: Int32, isMetered: Bool)
   case address(index: Int32, InterfaceAddress)
-  case addressRemoved(index: Int32, IPAddress, prefixLength: UInt8)
+  case addressRemoved(index: Int32, InternetAddress, prefixLength: UInt8)
   /// A router does not answer any more; or it answers, or the kernel has forgotten that it did not.
   indirect case neighbour(Neighbour, isDead: Bool)
   /// Routes have changed. `isRemoval`: something was taken away. The kernel can announce a removal before it happens.
@@ -37,7 +37,7 @@ package struct LinkUpdate: Hashable, Sendable {
   /// Whether the link stands on a link in another network namespace.
   package var isCarriedElsewhere = false
   package var activePortIndex: Int32?
-  package var remote: IPAddress?
+  package var remote: InternetAddress?
   /// The hardware address, up to eight bytes. It tells whether a sysfs entry is about the same link.
   package var hardwareAddress: UInt64?
   package var device: DeviceTraits?

@@ -8,11 +8,11 @@ public struct NetworkIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The hardware address of the gateway, six bytes.
     package var gateway: UInt64
     /// An address of the network, such as that of the gateway.
-    package var address: IPAddress
+    package var address: InternetAddress
     /// The number of leading bits of ``address`` that name the network.
     package var prefixLength: UInt8
 
-    package init(gateway: UInt64, address: IPAddress, prefixLength: UInt8) {
+    package init(gateway: UInt64, address: InternetAddress, prefixLength: UInt8) {
       self.gateway = gateway
       self.address = address
       self.prefixLength = prefixLength

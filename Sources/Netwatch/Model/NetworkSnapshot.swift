@@ -19,7 +19,7 @@ package struct NetworkSnapshot: Sendable {
 
   private struct ListedAddress: Hashable {
     let link: Int32
-    let address: IPAddress
+    let address: InternetAddress
     let prefixLength: UInt8
 
     init(link: Int32, _ known: InterfaceAddress) {
@@ -38,7 +38,7 @@ package struct NetworkSnapshot: Sendable {
   package init(_ named: InterfaceRules = InterfaceRules()) { self.named = named }
 
   /// Returns the address of ``Destinations/internet`` that stands for the internet here.
-  package func standIn(_ family: AddressFamily) -> IPAddress { standIns[family == .ipv4 ? 0 : 1] }
+  package func standIn(_ family: AddressFamily) -> InternetAddress { standIns[family == .ipv4 ? 0 : 1] }
 
   package func interface(_ index: Int32) -> Interface? { interfaces.interface(index) }
 
@@ -47,7 +47,7 @@ package struct NetworkSnapshot: Sendable {
   /// Returns whether some link has this address.
   ///
   /// - Parameter index: The link that most likely has the address; 0 for none.
-  package func knows(_ address: IPAddress, on index: Int32 = 0) -> Bool {
+  package func knows(_ address: InternetAddress, on index: Int32 = 0) -> Bool {
     hasAddress(on: index) { $0.address == address }
   }
 
@@ -281,7 +281,7 @@ package struct NetworkSnapshot: Sendable {
     return delta
   }
 
-  private mutating func remove(_ address: IPAddress, _ prefixLength: UInt8, from index: Int32) -> SnapshotDelta {
+  private mutating func remove(_ address: InternetAddress, _ prefixLength: UInt8, from index: Int32) -> SnapshotDelta {
     var delta = SnapshotDelta()
     delta.routing = AddressFamilies(address.family)
     delta.announcedEarly = delta.routing
@@ -317,7 +317,7 @@ package struct NetworkSnapshot: Sendable {
 }
 
 extension Interface {
-  fileprivate func position(of address: IPAddress, _ prefixLength: UInt8) -> Int? {
+  fileprivate func position(of address: InternetAddress, _ prefixLength: UInt8) -> Int? {
     addresses.firstIndex { $0.address == address && $0.prefixLength == prefixLength }
   }
 
@@ -548,7 +548,7 @@ package struct InterfaceTable: Sendable {
   func uppers(of index: Int32) -> [Int32] { uppers[index] ?? [] }
 
   /// The other ends of tunnels, as far as the kernel reports them.
-  var remotes: [IPAddress] { interfaces.indices.compactMap { interfaces[$0].remote } }
+  var remotes: [InternetAddress] { interfaces.indices.compactMap { interfaces[$0].remote } }
 
   /// Returns whether some port of a bridge, bond or team can carry packets. Of an active-backup bond only the active one can; the
   /// kernel keeps a dead one active if it does not watch the ports (`miimon` 0).

@@ -3,7 +3,7 @@ public enum NetworkTarget: Hashable, Sendable {
   /// The internet as a whole: the target if none is given. ``init(_:)`` never returns this case.
   case internet
   /// One address, with the port that was written with it; nil if none was.
-  case address(IPAddress, port: UInt16?)
+  case address(InternetAddress, port: UInt16?)
   /// One host, reached by whatever addresses its name resolves to, with the port that was written with it; nil if none was.
   case host(HostName, port: UInt16?)
 }
@@ -43,7 +43,7 @@ extension NetworkTarget {
       throw NetworkTargetError("a target cannot be empty; write 192.0.2.7, 2001:db8::7 or example.org.")
     }
     try Self.refuseMoreThanHost(text)
-    if let address = IPAddress(text) {
+    if let address = InternetAddress(text) {
       self = .address(try Self.checked(address), port: nil)
     } else if text.hasPrefix("[") || text.utf8.count(where: { $0 == UInt8(ascii: ":") }) > 1 {
       self = try Self.ipv6(text)
@@ -54,7 +54,7 @@ extension NetworkTarget {
       guard !host.isEmpty else {
         throw NetworkTargetError("'\(text)' has no host before its port; write one, such as example.org\(text).")
       }
-      if let address = IPAddress(host) {
+      if let address = InternetAddress(host) {
         self = .address(try Self.checked(address), port: port)
       } else {
         self = .host(try HostName(host), port: port)
@@ -68,7 +68,8 @@ extension NetworkTarget {
       throw NetworkTargetError("'\(text)' has a zone; give an address that means the same on every link.")
     }
     let parts = text.dropFirst().split(separator: "]", maxSplits: 1, omittingEmptySubsequences: false)
-    guard text.hasPrefix("["), parts.count == 2, let address = IPAddress(String(parts[0])), address.family == .ipv6,
+    guard text.hasPrefix("["), parts.count == 2, let address = InternetAddress(String(parts[0])),
+      address.family == .ipv6,
       parts[1].isEmpty || parts[1].hasPrefix(":")
     else {
       throw NetworkTargetError("'\(text)' is not an IPv6 address; write 2001:db8::7, or [2001:db8::7]:443 with a port.")
@@ -86,7 +87,7 @@ extension NetworkTarget {
     return port
   }
 
-  private static func checked(_ address: IPAddress) throws(NetworkTargetError) -> IPAddress {
+  private static func checked(_ address: InternetAddress) throws(NetworkTargetError) -> InternetAddress {
     if address.isOfThisMachine {
       throw NetworkTargetError("\(address) is this machine itself; give an address elsewhere.")
     }
@@ -119,7 +120,7 @@ extension NetworkTarget {
   }
 }
 
-extension IPAddress {
+extension InternetAddress {
   /// Whether the address is a loopback address or unspecified. It is no valid target, but a name can still resolve to it.
   package var isOfThisMachine: Bool { isLoopback || isUnspecified }
 }

@@ -71,9 +71,9 @@ public struct StageFinding: Hashable, Sendable {
   public let evidence: Evidence
   /// The address that the evidence is about: that of this machine, of the gateway or of a name server. Nil if it is about
   /// none.
-  public let address: IPAddress?
+  public let address: InternetAddress?
 
-  package init(_ evidence: Evidence, _ address: IPAddress? = nil) {
+  package init(_ evidence: Evidence, _ address: InternetAddress? = nil) {
     self.evidence = evidence
     self.address = address
   }

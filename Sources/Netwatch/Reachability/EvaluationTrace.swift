@@ -2,11 +2,11 @@
 package struct EvaluationTrace: Sendable {
   package enum Step: Hashable, Sendable {
     /// The following steps are about this destination.
-    case destination(IPAddress)
+    case destination(InternetAddress)
     /// The end of a destination: why it cannot be reached, or nil.
     case outcome(failure: ReachabilityReason?, link: Int32?)
     /// Another address stands for the internet, because of the kernel's answer about this one.
-    case passedOver(IPAddress, RouteAnswer)
+    case passedOver(InternetAddress, RouteAnswer)
     /// The kernel was asked and gave this answer.
     case answer(RouteQuery, RouteAnswer)
     /// The kernel was asked about the packets that a tunnel itself sends, and gave this answer.
@@ -18,7 +18,7 @@ package struct EvaluationTrace: Sendable {
     /// The link of a way, and the fault that keeps it from carrying packets.
     case link(Int32, fault: ReachabilityReason?)
     /// The source of a way over a link. Nil if there is none.
-    case source(IPAddress?, isUsable: Bool, link: Int32)
+    case source(InternetAddress?, isUsable: Bool, link: Int32)
     /// The link is a tunnel. The evidence tells how the link beneath is found.
     case tunnel(Int32, TunnelKind, Evidence)
     /// The links that could carry the tunnel if no route tells which one does.
@@ -32,7 +32,7 @@ package struct EvaluationTrace: Sendable {
     /// The packets carry one of these marks, by the routing rules.
     case marks([UInt32])
     /// The packets go to this address.
-    case remote(IPAddress)
+    case remote(InternetAddress)
     /// The routes to single addresses, as VPN clients write one to their server, lead over these links.
     case hostRoutes([Int32])
     /// Nothing is known: the best link that is no tunnel is taken.

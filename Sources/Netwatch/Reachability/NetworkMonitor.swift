@@ -41,7 +41,7 @@ public final class NetworkMonitor: Sendable {
   ///
   /// The subscription ends when you release it. It keeps `body` alive, and so everything that `body` captures. If `body` captures
   /// `self`, and `self` holds the subscription, neither is released. In an actor of your own write `[weak self]`, and use
-  /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``Subscription/cancel()``.
+  /// `self?.assumeIsolated { … }` for code that needs the actor. You can also end the subscription with ``CallbackSubscription/cancel()``.
   /// - Parameters:
   ///   - initial: Whether `body` also gets the current path, before this method returns. Default: true.
   ///   - isolation: The actor. Leave this out to use the caller's.
@@ -49,7 +49,7 @@ public final class NetworkMonitor: Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onChange(
     initial: Bool = true, isolation: isolated any Actor = #isolation, _ body: @escaping (NetworkPath) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     feed.broadcast.call(of: self, initial: initial, isolation: isolation, body)
   }
 
@@ -70,7 +70,7 @@ public final class NetworkMonitor: Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onChange(
     initial: Bool = true, on actor: any Actor, _ body: @escaping @Sendable (NetworkPath) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     feed.broadcast.call(of: self, initial: initial, on: actor, body)
   }
 
@@ -85,7 +85,7 @@ public final class NetworkMonitor: Sendable {
   public func onChange(
     initial: Bool = true, enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (NetworkPath) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     feed.broadcast.call(of: self, initial: initial, enqueue: enqueue, body)
   }
 
@@ -100,7 +100,7 @@ public final class NetworkMonitor: Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onChangeImmediately(
     initial: Bool = true, _ body: @escaping @Sendable (NetworkPath) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     feed.broadcast.call(of: self, initial: initial, enqueue: { $0() }, body)
   }
 

@@ -9,9 +9,9 @@ public struct NetworkPath: Hashable, Sendable {
   /// The way by which one address family leaves this machine.
   public struct FamilyPath: Hashable, Sendable {
     /// The source address that the kernel would choose.
-    public let address: IPAddress
+    public let address: InternetAddress
     /// The next hop. Nil if the route has none: the target is on the link itself, or the link is a tunnel or a point-to-point link.
-    public let gateway: IPAddress?
+    public let gateway: InternetAddress?
     /// The index of the link that the route leads into.
     package let interfaceIndex: Int32
     /// The name of that link. Nil in a path from a service that does not report it.
@@ -21,7 +21,9 @@ public struct NetworkPath: Hashable, Sendable {
     /// over different links. Nil in a path from a service that is older than this property.
     public var interfaceName: String? { kernelName?.text }
 
-    package init(address: IPAddress, gateway: IPAddress?, interfaceIndex: Int32, kernelName: InterfaceName? = nil) {
+    package init(
+      address: InternetAddress, gateway: InternetAddress?, interfaceIndex: Int32, kernelName: InterfaceName? = nil
+    ) {
       self.address = address
       self.gateway = gateway
       self.interfaceIndex = interfaceIndex
@@ -174,8 +176,8 @@ public struct NetworkPath: Hashable, Sendable {
   /// The link that carries the traffic, by the kernel's index and name. Nil unless reachable.
   package var carrier: (index: Int32, name: InterfaceName)? { verdict.carrier }
   /// The addresses from which traffic leaves: those of the links that the routes lead into.
-  package var localAddresses: Set<IPAddress> {
-    var addresses: Set<IPAddress> = []
+  package var localAddresses: Set<InternetAddress> {
+    var addresses: Set<InternetAddress> = []
     for case let way? in [verdict.ipv4, verdict.ipv6] {
       addresses.formUnion(links.interface(way.interfaceIndex)?.addresses.map(\.address) ?? [])
       // A path that comes from a service has no list of links, and an unnumbered link borrows its address.
@@ -226,7 +228,7 @@ public struct NetworkPath: Hashable, Sendable {
   public var network: NetworkIdentity? { findings.network }
 
   /// The next hops in use; the one of IPv4 comes first.
-  public var gateways: [IPAddress] {
+  public var gateways: [InternetAddress] {
     [verdict.ipv4?.gateway, verdict.ipv6?.gateway].compactMap { $0 }
   }
 
@@ -243,7 +245,7 @@ public struct NetworkPath: Hashable, Sendable {
   }
 
   /// Returns the first address of a link that traffic can come from.
-  func usableAddress(of interface: Interface) -> IPAddress? {
+  func usableAddress(of interface: Interface) -> InternetAddress? {
     interface.addresses.first { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) }?.address
   }
 

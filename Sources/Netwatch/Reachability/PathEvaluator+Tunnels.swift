@@ -38,7 +38,7 @@ extension PathEvaluator {
   /// The routes to single addresses by which the carrier of a tunnel was found: those that a VPN client has written to its servers.
   package struct ServerRoutes: Hashable, Sendable {
     struct Route: Hashable, Sendable {
-      let destination: IPAddress
+      let destination: InternetAddress
       let link: Int32
     }
 

@@ -145,7 +145,7 @@ package struct PathEvaluator: Sendable {
   // MARK: One family
 
   /// Returns the question for the way of this user's packets to an address.
-  func query(_ destination: IPAddress) -> RouteQuery {
+  func query(_ destination: InternetAddress) -> RouteQuery {
     var query = RouteQuery(destination, user: user, port: port)
     query.vrf = vrf
     return query
@@ -175,7 +175,7 @@ package struct PathEvaluator: Sendable {
   // MARK: The internet
 
   /// Returns the addresses to ask for, in order.
-  func standIns(_ family: AddressFamily) -> [IPAddress] {
+  func standIns(_ family: AddressFamily) -> [InternetAddress] {
     let (first, last) = (snapshot.standIn(family), Destinations.fallback(family))
     return first == last ? [last] : [first, last]
   }
@@ -329,7 +329,7 @@ extension PathEvaluator {
   /// network of 64 bits, because routes are for networks, and those that some rule selects.
   ///
   /// - Parameter index: The link that has them; 0 for any.
-  private func sources(on index: Int32, _ rules: [RoutingRule]) -> [IPAddress] {
+  private func sources(on index: Int32, _ rules: [RoutingRule]) -> [InternetAddress] {
     var usable: [InterfaceAddress] = []
     for position in snapshot.interfaces.indices where index == 0 || snapshot.interfaces[position].index == index {
       for address in snapshot.interfaces[position].addresses where address.address.family == .ipv6 && isUsable(address)
@@ -338,7 +338,7 @@ extension PathEvaluator {
       }
     }
     if usable.isEmpty { return [] }
-    var found: [IPAddress] = []
+    var found: [InternetAddress] = []
     let sorted = [usable.filter { !$0.isDeprecated }, usable.filter(\.isDeprecated)].flatMap {
       $0.map(\.address).sorted(by: Self.isFirst)
     }
@@ -389,7 +389,8 @@ extension PathEvaluator {
   /// Evaluates the other hops of a route if a rule forbids packets from the source of the chosen one: another socket's packets may take
   /// another hop, with another source. Nil if none of them is a way.
   private func evaluateOtherSources(
-    than forbidden: IPAddress, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace
+    than forbidden: InternetAddress, _ query: RouteQuery, _ answers: [RouteQuery: RouteAnswer],
+    _ trace: inout EvaluationTrace
   ) -> RouteOutcome? {
     guard let route = trace.answer(to: query.asking(.route), answers) else { return .open }
     var found: RouteOutcome?
@@ -605,7 +606,7 @@ extension PathEvaluator {
     return found
   }
 
-  private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> IPAddress? {
+  private func usableSource(of hop: RouteHop, _ family: AddressFamily) -> InternetAddress? {
     if let source = hop.source {
       // The source may be on another link (unnumbered), but it has to exist. The kernel returns ::1 or a link-local address
       // while the only global one is tentative, and can name an address that is being removed.
@@ -615,7 +616,7 @@ extension PathEvaluator {
     return snapshot.interface(hop.interfaceIndex).flatMap { usableSource(on: $0, family, forRouteOf: hop.scope) }
   }
 
-  private func usableSource(on link: Interface, _ family: AddressFamily, forRouteOf scope: UInt8) -> IPAddress? {
+  private func usableSource(on link: Interface, _ family: AddressFamily, forRouteOf scope: UInt8) -> InternetAddress? {
     let usable = link.addresses.filter { $0.address.family == family && isUsable($0, forRouteOf: scope) }
     let preferred = usable.filter { !$0.isDeprecated }
     return (preferred.isEmpty ? usable : preferred).map(\.address).min(by: Self.isFirst)
@@ -623,12 +624,12 @@ extension PathEvaluator {
 
   /// Returns whether one source comes before another. The kernel announces IPv6 addresses in another order than it has them in, so
   /// their own order is taken, in which every netwatch chooses the same. IPv4's is kept.
-  private static func isFirst(_ one: IPAddress, _ other: IPAddress) -> Bool {
+  private static func isFirst(_ one: InternetAddress, _ other: InternetAddress) -> Bool {
     if case (.v6(let one), .v6(let other)) = (one, other) { one < other } else { false }
   }
 
   /// Returns whether some link has the address and the address is usable.
-  private func isUsable(_ address: IPAddress, on index: Int32) -> Bool {
+  private func isUsable(_ address: InternetAddress, on index: Int32) -> Bool {
     snapshot.hasAddress(on: index) { $0.address == address && isUsable($0, forRouteOf: .max) }
   }
 

@@ -2,13 +2,13 @@
 package struct PathExplanation: Sendable {
   /// The result of resolving a host's name.
   package struct Resolution: Sendable {
-    package let addresses: [IPAddress]
+    package let addresses: [InternetAddress]
     /// The reason why the last lookup failed. Nil if it has not.
     package let problem: String?
     /// Whether a resolver has answered, even if the answer is that there is no address.
     package let isDefinite: Bool
 
-    package init(addresses: [IPAddress], problem: String?, isDefinite: Bool) {
+    package init(addresses: [InternetAddress], problem: String?, isDefinite: Bool) {
       self.addresses = addresses
       self.problem = problem
       self.isDefinite = isDefinite

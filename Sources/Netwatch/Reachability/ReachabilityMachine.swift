@@ -32,7 +32,7 @@ package struct ReachabilityMachine: Sendable {
     /// The kernel refused a dump or a question.
     case refused
     /// The addresses of the target's host, the best one first; none if it has none.
-    case resolved([IPAddress])
+    case resolved([InternetAddress])
     /// No resolver has answered for the target's host.
     case unresolved
     case answered([RouteQuery: RouteAnswer])
@@ -66,7 +66,7 @@ package struct ReachabilityMachine: Sendable {
   package struct Watch: Hashable, Sendable {
     /// The addresses to which a change of the routes can move the path, besides those of ``Destinations/internet``: the target,
     /// and the other ends of tunnels.
-    package var addresses: [IPAddress] = []
+    package var addresses: [InternetAddress] = []
     /// Whether routes to single addresses matter.
     package var includesHostRoutes = false
     /// The routers in use in place of which the kernel takes another one when they fail.
@@ -544,7 +544,7 @@ package struct ReachabilityMachine: Sendable {
 
   // MARK: Hosts
 
-  private mutating func take(_ addresses: [IPAddress], _ outputs: inout [Output]) {
+  private mutating func take(_ addresses: [InternetAddress], _ outputs: inout [Output]) {
     if case .awaited(until: _?) = name { outputs.append(.timer(.resolution, at: nil)) }
     name = .known
     // connect(2) takes :: for ::1, as it does 0.0.0.0, which filters of names answer; RTM_GETROUTE would follow the default route.

@@ -16,13 +16,13 @@ package struct RouteQuery: Hashable, Sendable {
     case rules
   }
 
-  package var destination: IPAddress
+  package var destination: InternetAddress
   package var kind: Kind
   /// The id of the user whose packets these are, because rules can select by it.
   package var user: UInt32
   /// The address that the packets come from; nil if the kernel chooses it. A socket without an address asks twice: for a way,
   /// which names a source, and then for the way of packets from that source.
-  package var source: IPAddress?
+  package var source: InternetAddress?
   /// The TCP port that the packets go to; nil for none.
   package var port: UInt16?
   /// The TCP port that the packets come from; nil for none.
@@ -35,7 +35,7 @@ package struct RouteQuery: Hashable, Sendable {
   package var link: Int32
 
   package init(
-    _ destination: IPAddress, _ kind: Kind = .way, user: UInt32 = 0, port: UInt16? = nil, mark: UInt32 = 0,
+    _ destination: InternetAddress, _ kind: Kind = .way, user: UInt32 = 0, port: UInt16? = nil, mark: UInt32 = 0,
     link: Int32 = 0
   ) {
     self.destination = destination
@@ -66,7 +66,7 @@ package struct RouteQuery: Hashable, Sendable {
   }
 
   /// Returns the same question for packets from an address.
-  func from(_ source: IPAddress) -> RouteQuery {
+  func from(_ source: InternetAddress) -> RouteQuery {
     var query = self
     query.source = source
     return query
@@ -91,7 +91,7 @@ package struct RouteQuery: Hashable, Sendable {
 /// One way out of this machine.
 package struct RouteHop: Hashable, Sendable {
   package var interfaceIndex: Int32
-  package var gateway: IPAddress?
+  package var gateway: InternetAddress?
   /// The length of the route's prefix, in answers that are the route itself. 0 for a default route.
   package var prefixLength: UInt8
   /// The writer of the route: RTPROT_* of <linux/rtnetlink.h>.
@@ -102,7 +102,7 @@ package struct RouteHop: Hashable, Sendable {
   package var table: UInt32
   /// The source address. Unspecified if a socket would have none. Nil in answers that are the route itself: those name the
   /// source only if the route's writer has chosen it.
-  package var source: IPAddress?
+  package var source: InternetAddress?
   /// The scope of the route: RT_SCOPE_* of <linux/rtnetlink.h>. IPv4 takes no address of a narrower scope as source.
   package var scope: UInt8 = 0
   /// The time until the route ends, in hundredths of a second, in answers that are the route itself. 0 if the route does not
@@ -112,7 +112,7 @@ package struct RouteHop: Hashable, Sendable {
   package var isDead = false
 
   package init(
-    interfaceIndex: Int32, gateway: IPAddress? = nil, source: IPAddress? = nil, metric: UInt32 = 0,
+    interfaceIndex: Int32, gateway: InternetAddress? = nil, source: InternetAddress? = nil, metric: UInt32 = 0,
     table: UInt32 = RoutingRule.mainTable, prefixLength: UInt8 = 0, origin: UInt8 = RouteHop.bootOrigin
   ) {
     self.interfaceIndex = interfaceIndex
@@ -198,7 +198,7 @@ package enum RouteAnswer: Hashable, Sendable {
   /// The rules in the order of their priority, as answer to a question for the rules.
   case rules([RoutingRule])
   /// The destinations of routes to single addresses, as answer to a question for those.
-  case hostRoutes([IPAddress])
+  case hostRoutes([InternetAddress])
 
   /// The rules, if this is the answer to a question for those.
   var rules: [RoutingRule] { if case .rules(let rules) = self { rules } else { [] } }
@@ -227,15 +227,15 @@ package enum RouteAnswer: Hashable, Sendable {
 package struct RoutingRule: Hashable, Sendable {
   /// A network by its address and the length of its prefix.
   package struct Source: Hashable, Sendable {
-    package let address: IPAddress
+    package let address: InternetAddress
     package let prefixLength: UInt8
 
-    package init(address: IPAddress, prefixLength: UInt8) {
+    package init(address: InternetAddress, prefixLength: UInt8) {
       self.address = address
       self.prefixLength = prefixLength
     }
 
-    func contains(_ other: IPAddress) -> Bool { address.shares(prefixLength, with: other) }
+    func contains(_ other: InternetAddress) -> Bool { address.shares(prefixLength, with: other) }
   }
 
   package static let mainTable: UInt32 = 254
@@ -267,7 +267,7 @@ package struct RoutingRule: Hashable, Sendable {
   package init() {}
 
   /// Returns whether the rule may treat packets from an address unlike those without one.
-  func selects(_ source: IPAddress) -> Bool { self.source.map { $0.contains(source) } ?? false }
+  func selects(_ source: InternetAddress) -> Bool { self.source.map { $0.contains(source) } ?? false }
 
   package var forbids: Bool { [Self.blackhole, Self.unreachable, Self.prohibit].contains(action) }
 }

@@ -148,7 +148,7 @@ extension Broadcast {
   /// delivered any more.
   package func call(
     of owner: any AnyObject & Sendable, initial: Bool, isolation: isolated any Actor, _ body: @escaping (Value) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     let body = ActorBody(call: body)
     let delivery = QueuedDelivery<Value, Failure> { [weak isolation] job in
       if let isolation { Task { await isolation.run(job) } }
@@ -162,7 +162,7 @@ extension Broadcast {
   /// Calls `body` on an actor, from code that is not on it.
   package func call(
     of owner: any AnyObject & Sendable, initial: Bool, on actor: any Actor, _ body: @escaping @Sendable (Value) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     call(
       of: owner, initial: initial,
       enqueue: { [weak actor] job in
@@ -175,7 +175,7 @@ extension Broadcast {
     of owner: any AnyObject & Sendable, initial: Bool,
     enqueue: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     _ body: @escaping @Sendable (Value) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     let delivery = QueuedDelivery<Value, Failure>(enqueue: enqueue)
     let subscriber = subscribe(initial: initial) { delivery.wake() }
     delivery.start((subscriber, body))
@@ -184,8 +184,8 @@ extension Broadcast {
 
   private func subscription(
     of owner: any AnyObject & Sendable, to delivery: QueuedDelivery<Value, Failure>
-  ) -> Subscription {
-    Subscription(of: owner) { [self] in
+  ) -> CallbackSubscription {
+    CallbackSubscription(of: owner) { [self] in
       if let subscriber = delivery.cancel() { unsubscribe(subscriber) }
     }
   }
@@ -291,7 +291,7 @@ package final class DeliveryGate: @unchecked Sendable {
 /// is released.
 ///
 /// A subscription keeps the monitor or indicator alive that created it.
-public final class Subscription: Sendable {
+public final class CallbackSubscription: Sendable {
   private let owner: any AnyObject & Sendable
   private let onCancel: @Sendable () -> Void
 

@@ -18,7 +18,7 @@ struct Explanation {
 
   /// The steps of the way to one address.
   struct Section {
-    let destination: IPAddress
+    let destination: InternetAddress
     let title: String
     var steps: [Step] = []
     /// The reason why the address is not reachable; nil if it is reachable.

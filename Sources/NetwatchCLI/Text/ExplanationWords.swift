@@ -9,7 +9,7 @@ struct ExplanationWords {
   /// Returns the words for a step of an evaluation.
   ///
   /// - Parameter destination: The address that the step is about.
-  func steps(for step: EvaluationTrace.Step, to destination: IPAddress) -> [Explanation.Step] {
+  func steps(for step: EvaluationTrace.Step, to destination: InternetAddress) -> [Explanation.Step] {
     switch step {
     case .destination, .outcome: []
     case .answer(let query, .own) where query.destination == destination:
@@ -34,7 +34,9 @@ struct ExplanationWords {
     }
   }
 
-  private func passedOver(_ address: IPAddress, _ answer: RouteAnswer, to other: IPAddress) -> Explanation.Step {
+  private func passedOver(_ address: InternetAddress, _ answer: RouteAnswer, to other: InternetAddress)
+    -> Explanation.Step
+  {
     let reason =
       switch answer {
       case .hop, .hops: "is reached directly on a link, without a gateway"
@@ -126,7 +128,7 @@ struct ExplanationWords {
 
   // MARK: Words
 
-  func isOwn(_ address: IPAddress) -> Bool { address.isOfThisMachine || findings.snapshot.knows(address) }
+  func isOwn(_ address: InternetAddress) -> Bool { address.isOfThisMachine || findings.snapshot.knows(address) }
 
   func name(_ index: Int32) -> String { rawName(index).sanitizedForTerminal }
 
@@ -184,7 +186,7 @@ extension ExplanationWords {
 
   // MARK: Sources
 
-  func source(_ address: IPAddress?) -> Explanation.Step {
+  func source(_ address: InternetAddress?) -> Explanation.Step {
     guard let address else { return .init(topic: .source, text: "any") }
     let owner = findings.snapshot.interfaces.first { $0.addresses.contains { $0.address == address } }
     return .init(
@@ -194,7 +196,7 @@ extension ExplanationWords {
 
   /// Returns the step for a missing source address. The kernel may name a useless address, such as ::1, so the step lists the
   /// addresses of the link, which the user can correct.
-  private func noSource(_ named: IPAddress?, _ family: AddressFamily, over index: Int32) -> Explanation.Step {
+  private func noSource(_ named: InternetAddress?, _ family: AddressFamily, over index: Int32) -> Explanation.Step {
     let addresses = findings.snapshot.interface(index)?.addresses.filter { $0.address.family == family } ?? []
     var flaws = addresses.map { "\($0.address)\(flaw($0))" }
     if let named, !isOwn(named) { flaws.append("\(named), which the route asks for, is on no link") }
@@ -326,7 +328,7 @@ extension ExplanationWords {
   }
 
   /// Returns the title of a section.
-  func title(of destination: IPAddress) -> String {
+  func title(of destination: InternetAddress) -> String {
     let family = destination.family
     if case .internet = findings.target { return "\(family) to the internet (\(destination))" }
     return "\(family) to \(destination)" + (findings.target.port.map { ", TCP port \($0)" } ?? "")
@@ -414,7 +416,7 @@ extension ExplanationWords {
   }
 
   private struct FailedWay {
-    var destination: IPAddress?
+    var destination: InternetAddress?
     /// The index of the link that fails; nil if there is none.
     var link: Int32?
     /// The words for the tunnel that the link should carry; empty if there is no tunnel.

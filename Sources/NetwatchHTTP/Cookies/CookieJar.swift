@@ -20,7 +20,7 @@ struct CookieJar {
       guard let authority = request.authority.flatMap(Authority.init), let host = HostName.canonical(authority.host)
       else { return nil }
       self.host = host
-      isAddress = IPAddress(host) != nil
+      isAddress = InternetAddress(host) != nil
       isSecure = request.scheme?.lowercased() == "https" || ["localhost", "127.0.0.1", "::1"].contains(host)
       let path = request.path ?? "/"
       self.path = String(path.prefix { $0 != "?" && $0 != "#" })

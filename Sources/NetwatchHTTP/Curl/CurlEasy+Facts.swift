@@ -84,8 +84,8 @@ extension CurlEasy {
 
   /// The connection that the transfer uses, or has used last. Nil before it has one.
   var connection: Connection? {
-    guard let local = text(CURLINFO_LOCAL_IP).flatMap({ IPAddress($0) }),
-      let peer = text(CURLINFO_PRIMARY_IP).flatMap({ IPAddress($0) })
+    guard let local = text(CURLINFO_LOCAL_IP).flatMap({ InternetAddress($0) }),
+      let peer = text(CURLINFO_PRIMARY_IP).flatMap({ InternetAddress($0) })
     else { return nil }
     return Connection(
       local: local, localPort: UInt16(truncatingIfNeeded: integer(CURLINFO_LOCAL_PORT)),

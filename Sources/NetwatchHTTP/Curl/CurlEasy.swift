@@ -463,7 +463,7 @@ extension CurlEasy {
   func forget(_ hosts: [Authority]) { setNames(hosts.flatMap { Self.entries("-", $0) }) }
 
   /// Repeats the request with the addresses that libcurl wanted to look up. libcurl keeps them for a minute.
-  func repeatAttempt(with addresses: [IPAddress], of host: Authority) {
+  func repeatAttempt(with addresses: [InternetAddress], of host: Authority) {
     repeatAttempt()
     let list = addresses.map { $0.family == .ipv6 ? "[\($0)]" : $0.description }.joined(separator: ",")
     setNames(Self.entries("+", host).map { "\($0):\(list)" })

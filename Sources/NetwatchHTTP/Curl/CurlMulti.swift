@@ -53,7 +53,7 @@ import NetwatchEventLoop
     self.trust = trust
     sharedCookies = cookies
     self.settings = settings
-    var localAddress: IPAddress?
+    var localAddress: InternetAddress?
     if case .address(let address) = settings.localEndpoint { localAddress = address }
     sockets = CurlSockets(on: loop, from: localAddress, as: settings.serviceType) { [unowned self] in act(on: $0, $1) }
     try setOptions()

@@ -46,7 +46,7 @@ import NetwatchEventLoop
 
   private let loop: EventLoop
   /// The address from which connections leave; nil if the kernel chooses.
-  private let localAddress: IPAddress?
+  private let localAddress: InternetAddress?
   private let serviceType: HTTPServiceType
   /// The error of the last socket that could not be made, or not be bound to the address. Nil before there is one.
   private(set) var failure: Failure?
@@ -78,7 +78,7 @@ import NetwatchEventLoop
   ///   - localAddress: The address from which connections leave; nil if the kernel chooses.
   ///   - act: Called when an event has arrived that libcurl waits for.
   init(
-    on loop: EventLoop, from localAddress: IPAddress? = nil, as serviceType: HTTPServiceType = .standard,
+    on loop: EventLoop, from localAddress: InternetAddress? = nil, as serviceType: HTTPServiceType = .standard,
     _ act: @escaping (CInt, EventLoop.Readiness) -> Void
   ) {
     self.loop = loop

@@ -12,7 +12,7 @@ extension SecurityPolicy {
   ///   - host: The name or the address of the server, without a port.
   /// - Throws: `serverCertificateUntrusted` with ``HTTPError/tlsFailure`` if the policy does not trust the server; `badURL` if
   ///   `host` is not a host; `badSecurityPolicy` if `chain` is empty.
-  public func evaluate(_ chain: [Certificate], for host: String) throws(HTTPError) {
+  public func evaluate(_ chain: [X509Certificate], for host: String) throws(HTTPError) {
     let operation = "evaluate chain"
     try CurlLibrary.start()
     guard let name = HostName.canonical(host) else {

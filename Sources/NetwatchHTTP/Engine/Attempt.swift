@@ -18,7 +18,7 @@ protocol Attempt: AnyObject {
   /// Whether the server may have got a part of the request. Nil if that is not known.
   var hasSent: Bool? { get }
   /// The addresses of the server, or of its proxy, to which connections were made. Nil if they are not known.
-  var peers: [IPAddress]? { get }
+  var peers: [InternetAddress]? { get }
   /// Whether a connection was lost while it was being made, and no other one is there.
   var hasLostConnection: Bool { get }
 
@@ -34,7 +34,7 @@ protocol Attempt: AnyObject {
   /// Takes note of lost connections.
   ///
   /// - Returns: The peer, if the connection of this attempt is among them.
-  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> IPAddress?
+  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> InternetAddress?
 }
 
 /// What an ``Attempt`` asks and reports. Except for the end of the attempt and the need of addresses, it is called from within
@@ -64,7 +64,7 @@ protocol AttemptDelegate: AnyObject {
   /// The addresses of a host are needed: ``Attempt/lookedUp(_:)`` follows.
   func lookUp(_ host: Authority)
   /// libcurl gets the addresses of a host, and keeps them for the requests that follow.
-  func uses(_ addresses: [IPAddress], of host: Authority)
+  func uses(_ addresses: [InternetAddress], of host: Authority)
   /// The addresses that were asked for are not needed any more.
   func dropLookup()
   /// The attempt is over.

@@ -92,7 +92,7 @@ final class CurlAttempt: Attempt {
   var head: ResponseHead? { reader.head }
   var trailers: HTTPFields? { reader.trailers }
   var hasSent: Bool? { wasSent || easy.hasSent }
-  var peers: [IPAddress]? { easy.opened.map(\.peer.address) }
+  var peers: [InternetAddress]? { easy.opened.map(\.peer.address) }
   var hasLostConnection: Bool { hasLostAny && easy.connection == nil }
 
   var metrics: HTTPMetrics { easy.metrics(after: lookupDuration) }
@@ -126,7 +126,7 @@ final class CurlAttempt: Attempt {
     isOver = true
   }
 
-  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> IPAddress? {
+  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> InternetAddress? {
     if let own = easy.connection { return lost.contains { $0.connection.hasEnds(of: own) } ? own.peer : nil }
     // libcurl tries the server's next address if this one fails.
     if easy.opened.contains(where: { own in lost.contains { $0.socket == own.socket } }) { hasLostAny = true }

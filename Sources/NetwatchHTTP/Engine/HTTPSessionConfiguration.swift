@@ -142,12 +142,12 @@ public struct HTTPSessionConfiguration: Sendable {
   /// The interval at which the kernel probes the other end of an idle connection (TCP keep-alive, RFC 9293, section 3.8.4), in
   /// whole seconds, rounded up. Default: nil, never.
   public var keepAliveInterval: Duration?
-  /// The addresses of host names that are not looked up, for tests: `["api.example.org": [IPAddress("127.0.0.1")!]]`. A key
+  /// The addresses of host names that are not looked up, for tests: `["api.example.org": [InternetAddress("127.0.0.1")!]]`. A key
   /// with a port, such as `api.example.org:8443`, is for that port only. Default: none.
   ///
   /// The addresses are tried in their order. Certificates are checked for the name as always. The names of proxies are looked up in
   /// this table too. A key that is `localhost` or an address is refused with ``HTTPError/Kind/badConfiguration``.
-  public var addressOverrides: [String: [IPAddress]] = [:]
+  public var addressOverrides: [String: [InternetAddress]] = [:]
 
   /// Creates a configuration with the default settings.
   public init() {}

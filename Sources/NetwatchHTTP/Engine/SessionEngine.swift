@@ -79,7 +79,7 @@ final class SessionEngine {
   /// Looks names up. Nil until the first lookup.
   private var lookups: NameLookups?
   /// The hosts whose addresses libcurl was given and may still know, with the time and the ways to them.
-  private var namesInUse: [(host: Authority, addresses: [IPAddress], since: Duration, ways: [PeerRoute])] = []
+  private var namesInUse: [(host: Authority, addresses: [InternetAddress], since: Duration, ways: [PeerRoute])] = []
   private let overrides: AddressOverrides
   private var isClosing = false
   /// The transfers that ended in this turn of the loop. They are delivered at its end, because a completion may begin and cancel
@@ -211,7 +211,7 @@ final class SessionEngine {
   func dropLookup(of transfer: Transfer) { lookups?.drop(transfer.id, at: now) }
 
   /// Takes note that libcurl gets the addresses of a host.
-  func uses(_ addresses: [IPAddress], of host: Authority) {
+  func uses(_ addresses: [InternetAddress], of host: Authority) {
     namesInUse.removeAll { now - $0.since > .seconds(60) || $0.host == host }
     namesInUse.append((host, addresses, now, connections?.ways(to: addresses) ?? []))
   }
@@ -268,7 +268,7 @@ final class SessionEngine {
   ///
   /// - Parameter peers: The addresses of the server or of its proxy. Nil if they are not known; empty if the name has no
   ///   address.
-  func hasPath(to peers: [IPAddress]?) -> Bool {
+  func hasPath(to peers: [InternetAddress]?) -> Bool {
     guard let connections, asksKernel else { return path?.hasPath ?? true }
     guard let peers else { return true }
     return peers.isEmpty ? path?.hasPath ?? true : !connections.isUnreachable(peers)

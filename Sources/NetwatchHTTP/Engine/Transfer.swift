@@ -40,7 +40,7 @@ final class Transfer {
   /// The source of the request's body for an attempt that is to be repeated.
   private var keptSource: (any BodySource)?
   /// The addresses of the server or of its proxy. Nil if they are not known; empty if the name has no address.
-  private var peers: [IPAddress]?
+  private var peers: [InternetAddress]?
   private var metrics = HTTPMetrics()
   /// The metrics of the attempts before.
   private var earlierMetrics: [HTTPMetrics] = []
@@ -630,7 +630,7 @@ extension Transfer: AttemptDelegate {
 
   func lookUp(_ host: Authority) { engine.lookUp(host, for: self) }
 
-  func uses(_ addresses: [IPAddress], of host: Authority) { engine.uses(addresses, of: host) }
+  func uses(_ addresses: [InternetAddress], of host: Authority) { engine.uses(addresses, of: host) }
 
   func dropLookup() { engine.dropLookup(of: self) }
 

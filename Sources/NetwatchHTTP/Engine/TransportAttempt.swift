@@ -31,7 +31,7 @@ final class TransportAttempt: Attempt {
   var source: (any BodySource)? { nil }
   var isBegun: Bool { true }
   var hasSent: Bool? { nil }
-  var peers: [IPAddress]? { nil }
+  var peers: [InternetAddress]? { nil }
   var hasLostConnection: Bool { false }
 
   /// - Parameters:
@@ -100,7 +100,7 @@ final class TransportAttempt: Attempt {
 
   func lookedUp(_ answer: NameLookups.Answer) {}
 
-  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> IPAddress? { nil }
+  func loses(_ lost: [(socket: CInt, connection: Connection)]) -> InternetAddress? { nil }
 
   func handle(_ news: News) {
     guard !isOver else { return }

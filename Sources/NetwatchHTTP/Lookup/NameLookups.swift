@@ -10,7 +10,7 @@ import NetwatchEventLoop
 /// name server is silent. The resolver that follows the host of a monitor asks name servers only. Here, names are found in all
 /// places that nsswitch.conf(5) lists, such as mDNS and LDAP, as other programs of the machine find them.
 final class NameLookups {
-  typealias Answer = Result<[IPAddress], HTTPError>
+  typealias Answer = Result<[InternetAddress], HTTPError>
 
   private var machine = LookupMachine()
   private let comeBack: @Sendable (_ number: Int, Answer) -> Void
@@ -72,7 +72,7 @@ extension NameLookups {
   /// Looks up the addresses of a name. Waits as long as resolv.conf(5) allows: with one silent name server, 10 s.
   ///
   /// - Returns: The addresses in the order in which they are to be tried (RFC 6724). None if all of them are limited to a link,
-  ///   which an ``IPAddress`` cannot express. The failure is `notResolved`.
+  ///   which an ``InternetAddress`` cannot express. The failure is `notResolved`.
   static func addresses(of name: String) -> Answer {
     var hints = unsafe addrinfo()
     unsafe hints.ai_family = AF_UNSPEC
@@ -81,7 +81,7 @@ extension NameLookups {
     let code = unsafe getaddrinfo(name, nil, &hints, &list)
     defer { if let list = unsafe list { unsafe freeaddrinfo(list) } }
     guard code == 0 else { return .failure(failure(of: name, code)) }
-    var addresses: [IPAddress] = []
+    var addresses: [InternetAddress] = []
     var next = unsafe list
     while let entry = unsafe next?.pointee, addresses.count < mostAddresses {
       unsafe next = entry.ai_next
@@ -112,11 +112,11 @@ extension NameLookups {
 
 /// The addresses of names that are not looked up.
 struct AddressOverrides {
-  private var addresses: [String: [IPAddress]] = [:]
+  private var addresses: [String: [InternetAddress]] = [:]
 
   /// - Parameter overrides: The addresses, by `name` or `name:port`.
   /// - Throws: `badConfiguration` for a key that is not a name, and for a name without addresses.
-  init(_ overrides: [String: [IPAddress]]) throws(HTTPError) {
+  init(_ overrides: [String: [InternetAddress]]) throws(HTTPError) {
     for (key, addresses) in overrides {
       guard let authority = Authority(key), let name = HostName.canonical(authority.host),
         !NameLookups.isKnown(authority.host)
@@ -131,7 +131,7 @@ struct AddressOverrides {
   }
 
   /// Returns the addresses of a host. Nil if it has to be looked up.
-  func addresses(of host: Authority) -> [IPAddress]? {
+  func addresses(of host: Authority) -> [InternetAddress]? {
     guard !addresses.isEmpty, let name = HostName.canonical(host.host) else { return nil }
     return host.port.flatMap { addresses["\(name):\($0)"] } ?? addresses[name]
   }

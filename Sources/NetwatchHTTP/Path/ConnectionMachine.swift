@@ -124,9 +124,9 @@ struct ConnectionMachine {
 
 /// The two ends of a connection of a session. If there is a proxy, the peer is the proxy.
 struct Connection: Hashable, Sendable {
-  let local: IPAddress
+  let local: InternetAddress
   let localPort: UInt16
-  let peer: IPAddress
+  let peer: InternetAddress
   let peerPort: UInt16
   /// The index of the interface that link-local addresses belong to. 0 for other addresses, or if it is not known.
   var scope: Int32 = 0

@@ -48,12 +48,12 @@ final class ConnectionWatch {
   func closed(_ socket: CInt) { run([.closed(socket)]) }
 
   /// Whether the kernel has no route to any of the addresses. False if it does not answer, or if there are no addresses.
-  func isUnreachable(_ addresses: [IPAddress]) -> Bool {
+  func isUnreachable(_ addresses: [InternetAddress]) -> Bool {
     !addresses.isEmpty && addresses.allSatisfy { routes.route(to: $0) == .none }
   }
 
   /// Returns the way to the first address of each family, as it is now.
-  func ways(to addresses: [IPAddress]) -> [PeerRoute] {
+  func ways(to addresses: [InternetAddress]) -> [PeerRoute] {
     [AddressFamily.ipv4, .ipv6].compactMap { family in
       addresses.first { $0.family == family && !$0.isLoopback }.map { routes.route(to: $0) }
     }

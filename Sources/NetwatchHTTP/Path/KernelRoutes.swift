@@ -63,9 +63,9 @@ final class KernelRoutes {
   }
 
   /// Returns the route to an address, from the local address that the kernel chooses.
-  func route(to address: IPAddress) -> PeerRoute { route(query(address, scope: 0)) }
+  func route(to address: InternetAddress) -> PeerRoute { route(query(address, scope: 0)) }
 
-  private func query(_ address: IPAddress, scope: Int32) -> RouteQuery {
+  private func query(_ address: InternetAddress, scope: Int32) -> RouteQuery {
     RouteQuery(address, user: geteuid(), link: address.isLinkLocal ? scope : 0)
   }
 

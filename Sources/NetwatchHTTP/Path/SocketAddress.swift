@@ -3,7 +3,7 @@ import Netwatch
 
 /// An address and a port, as in the kernel's `sockaddr`.
 struct SocketAddress: Hashable, Sendable {
-  let address: IPAddress
+  let address: InternetAddress
   let port: UInt16
   /// The index of the interface that a link-local IPv6 address belongs to. 0 for other addresses.
   var scope: Int32 = 0
@@ -51,7 +51,7 @@ struct SocketAddress: Hashable, Sendable {
   ///
   /// - Parameter peer: The peer of the connection. If `address` is link-local, it gets the interface of the peer.
   /// - Returns: False on failure, with `errno` set.
-  static func bind(_ socket: CInt, to address: IPAddress, for peer: SocketAddress) -> Bool {
+  static func bind(_ socket: CInt, to address: InternetAddress, for peer: SocketAddress) -> Bool {
     guard address.family == peer.address.family else {
       errno = EAFNOSUPPORT
       return false

@@ -6,7 +6,7 @@ import FoundationEssentials
 /// It is read and checked when it is created. Add it to ``HTTPSessionConfiguration/clientCertificates``.
 public struct ClientCertificate: Sendable {
   /// The certificate itself, followed by the certificates of authorities that are sent with it.
-  public let chain: [Certificate]
+  public let chain: [X509Certificate]
   let identity: ClientIdentity
 
   /// Reads a chain and a private key in PEM.
@@ -19,7 +19,7 @@ public struct ClientCertificate: Sendable {
   /// - Throws: `badSecurityPolicy` if a part cannot be decoded, if the passphrase is wrong or missing, or if the key does not
   ///   belong to the certificate.
   public init(pem: String, key: String? = nil, passphrase: String? = nil) throws(HTTPError) {
-    let chain = try Certificate.all(pem: pem)
+    let chain = try X509Certificate.all(pem: pem)
     let handle = try PrivateKeyHandle(pem: key ?? pem, passphrase: passphrase)
     try self.init(chain, handle)
   }
@@ -60,7 +60,7 @@ public struct ClientCertificate: Sendable {
     return data
   }
 
-  private init(_ chain: [Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
+  private init(_ chain: [X509Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
     self.chain = chain
     identity = try ClientIdentity(chain, key)
   }
@@ -74,7 +74,7 @@ public struct ClientCertificate: Sendable {
   private let others: OpenSSLStack
   private let key: PrivateKeyHandle
 
-  init(_ chain: [Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
+  init(_ chain: [X509Certificate], _ key: PrivateKeyHandle) throws(HTTPError) {
     guard let first = chain.first, let leaf = CertificateHandle(der: first.der) else {
       throw HTTPError.badClientCertificate("there is no certificate")
     }

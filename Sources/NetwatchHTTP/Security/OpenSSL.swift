@@ -46,7 +46,7 @@ struct OpenSSLErrors {
     unsafe objects.forEach { unsafe OPENSSL_sk_push(pointer, UnsafeRawPointer($0)) }
   }
 
-  convenience init(_ certificates: [Certificate]) throws(HTTPError) {
+  convenience init(_ certificates: [X509Certificate]) throws(HTTPError) {
     let handles = certificates.compactMap { CertificateHandle(der: $0.der) }
     try unsafe self.init(handles, handles.map { unsafe $0.pointer })
   }

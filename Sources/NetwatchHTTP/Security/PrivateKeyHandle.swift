@@ -47,7 +47,7 @@ import FoundationEssentials
   /// - Throws: `badSecurityPolicy`.
   static func read(
     pkcs12: Data, _ passphrase: String
-  ) throws(HTTPError) -> (chain: [Certificate], key: PrivateKeyHandle) {
+  ) throws(HTTPError) -> (chain: [X509Certificate], key: PrivateKeyHandle) {
     guard CertificateHandle.libraryIsStarted else { throw HTTPError.badClientCertificate("OpenSSL does not start") }
     ERR_clear_error()
     let file = unsafe pkcs12.withUnsafeBytes { bytes -> OpaquePointer? in
@@ -74,10 +74,10 @@ import FoundationEssentials
         "there is no private key with its certificate in the file; export both: openssl pkcs12 -export -inkey KEY -in CERT"
       )
     }
-    var chain = [try Certificate(der: unsafe CertificateHandle.der(of: leaf))]
+    var chain = [try X509Certificate(der: unsafe CertificateHandle.der(of: leaf))]
     for index in 0..<max(unsafe OPENSSL_sk_num(others), 0) {
       guard let other = unsafe OPENSSL_sk_value(others, index) else { continue }
-      chain.append(try Certificate(der: unsafe CertificateHandle.der(of: OpaquePointer(other))))
+      chain.append(try X509Certificate(der: unsafe CertificateHandle.der(of: OpaquePointer(other))))
     }
     return (chain, handle)
   }

@@ -13,7 +13,7 @@ public struct PublicKeyPin: Hashable, Sendable {
   /// Creates the pin of a certificate's key.
   ///
   /// - Parameter certificate: The certificate.
-  public init(_ certificate: Certificate) {
+  public init(_ certificate: X509Certificate) {
     sha256 = certificate.publicKeyHash
   }
 

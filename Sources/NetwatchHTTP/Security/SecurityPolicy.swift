@@ -20,7 +20,7 @@ public struct SecurityPolicy: Sendable {
     /// The root certificates of the system.
     case system
     /// Only these certificates.
-    case certificates([Certificate])
+    case certificates([X509Certificate])
   }
 
   /// A function that checks a chain after every other rule of the policy has accepted it. If it throws, the host is not
@@ -30,12 +30,12 @@ public struct SecurityPolicy: Sendable {
   ///   - chain: The verified chain: the server's certificate first, its root last.
   ///   - host: The name or the address of the server or of the proxy, in lower case and without a port. International names are
   ///     in ASCII, as they are looked up.
-  public typealias Check = @Sendable (_ chain: [Certificate], _ host: String) throws -> Void
+  public typealias Check = @Sendable (_ chain: [X509Certificate], _ host: String) throws -> Void
 
   /// The way in which the pins are used. Default: no pinning.
   public private(set) var pinningMode = PinningMode.none
   /// The pinned certificates. Default: none.
-  public private(set) var pins: [Certificate] = []
+  public private(set) var pins: [X509Certificate] = []
   /// The keys that are pinned by their hash, in addition to those of ``pins``. Only used in the mode `publicKey`. Default:
   /// none.
   public private(set) var keyPins: [PublicKeyPin] = []
@@ -77,7 +77,7 @@ public struct SecurityPolicy: Sendable {
   ///   checking the name would prove nothing, because anybody can write any name into a certificate. So you must then also
   ///   switch that check off.
   public init(
-    _ pinningMode: PinningMode, pins: [Certificate] = [], keyPins: [PublicKeyPin] = [], roots: Roots = .system,
+    _ pinningMode: PinningMode, pins: [X509Certificate] = [], keyPins: [PublicKeyPin] = [], roots: Roots = .system,
     allowsInvalidCertificates: Bool = false, validatesDomainName: Bool = true, revocationLists: [RevocationList] = [],
     check: Check? = nil
   ) throws(HTTPError) {

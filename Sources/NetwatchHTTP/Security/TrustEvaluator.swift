@@ -98,7 +98,7 @@ import FoundationEssentials
   private func refusal(by check: SecurityPolicy.Check, _ chain: OpaquePointer?, _ host: String) -> TLSFailure? {
     let certificates = unsafe Self.certificates(of: chain)
     do {
-      try check(try unsafe certificates.map { try Certificate(der: unsafe CertificateHandle.der(of: $0)) }, host)
+      try check(try unsafe certificates.map { try X509Certificate(der: unsafe CertificateHandle.der(of: $0)) }, host)
       return nil
     } catch {
       let facts = unsafe CertificateHandle.facts(of: certificates.first)

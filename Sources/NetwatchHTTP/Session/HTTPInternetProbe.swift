@@ -43,7 +43,7 @@ public struct HTTPInternetProbe: InternetProbe {
     self.expectation = expectation
     self.timeout = timeout
     self.userAgent = userAgent
-    let isAddress = authority.host.hasPrefix("[") || IPAddress(authority.host) != nil
+    let isAddress = authority.host.hasPrefix("[") || InternetAddress(authority.host) != nil
     host = isAddress ? nil : authority.host
   }
 

@@ -175,7 +175,7 @@ public final class HTTPProgressTree: Sendable {
   /// - Returns: The subscription. `body` is called only while you hold it.
   public func onProgress(
     on executor: HTTPExecutor = .shared, _ body: @escaping @Sendable (HTTPProgress) -> Void
-  ) -> Subscription {
+  ) -> CallbackSubscription {
     report()
     return broadcast.call(of: self, initial: true, enqueue: executor.run ?? { $0() }, body)
   }

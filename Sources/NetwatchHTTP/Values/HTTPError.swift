@@ -259,7 +259,7 @@ extension HTTPError {
   /// - Parameters:
   ///   - peers: The addresses of the server, or of its proxy, that were tried.
   ///   - failure: The error of the attempt; nil if there is none.
-  static func lossOfPath(to peers: [IPAddress], _ failure: HTTPError?) -> HTTPError {
+  static func lossOfPath(to peers: [InternetAddress], _ failure: HTTPError?) -> HTTPError {
     let peers = peers.map(\.description).joined(separator: ", ")
     return HTTPError(
       .pathLost, "request", code: failure?.code ?? 0, domain: failure?.domain,

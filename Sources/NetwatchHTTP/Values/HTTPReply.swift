@@ -172,7 +172,7 @@ public enum LocalEndpoint: Hashable, Sendable {
   /// (Linux before 5.7 requires CAP_NET_RAW), the connection leaves from an address of the interface.
   case interface(String)
   /// A local address, such as `127.0.0.2`. Servers that only have addresses of the other family cannot be reached.
-  case address(IPAddress)
+  case address(InternetAddress)
 }
 
 /// How the cache of a session has answered a request. See ``HTTPSessionConfiguration/cache``.

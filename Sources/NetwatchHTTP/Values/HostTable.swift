@@ -22,7 +22,7 @@ struct HostTable<Value> {
       }
       let isDomain = key.hasPrefix("*.")
       guard let host = HostName.canonical(isDomain ? String(key.dropFirst(2)) : key),
-        !isDomain || IPAddress(host) == nil
+        !isDomain || InternetAddress(host) == nil
       else { throw Self.refusal(name, "'\(key)' is not a host; write a name, an address, or *.domain") }
       let isKnown = isDomain ? domains.contains { $0.suffix == ".\(host)" } : exact[host] != nil
       guard !isKnown else { throw Self.refusal(name, "'\(key)' stands twice; leave one of the two out") }
@@ -41,7 +41,8 @@ struct HostTable<Value> {
   subscript(host: String) -> Value? {
     if let value = exact[host] { return value }
     // An address such as 192.0.2.1 belongs to no domain.
-    if !domains.isEmpty, IPAddress(host) == nil, let domain = domains.first(where: { host.hasSuffix($0.suffix) }) {
+    if !domains.isEmpty, InternetAddress(host) == nil, let domain = domains.first(where: { host.hasSuffix($0.suffix) })
+    {
       return domain.value
     }
     return other
@@ -58,7 +59,9 @@ enum HostName {
     if text.contains(":") || text.hasPrefix("[") {
       guard !text.hasPrefix("[") || text.hasSuffix("]") else { return nil }
       let inner = text.hasPrefix("[") ? text.dropFirst().dropLast() : text[...]
-      guard let address = IPAddress(String(inner.prefix { $0 != "%" })), address.family == .ipv6 else { return nil }
+      guard let address = InternetAddress(String(inner.prefix { $0 != "%" })), address.family == .ipv6 else {
+        return nil
+      }
       return address.description
     }
     guard var name = Authority.ascii(host: text)?.lowercased() else { return nil }
@@ -66,7 +69,9 @@ enum HostName {
     guard !name.isEmpty, !name.hasPrefix("."), !name.hasSuffix("."), !name.contains("..") else { return nil }
     var address = in_addr()
     // libcurl also reads old spellings of IPv4. They must not bypass a policy for an address.
-    if unsafe inet_aton(name, &address) != 0 { return IPAddress.v4(UInt32(bigEndian: address.s_addr)).description }
+    if unsafe inet_aton(name, &address) != 0 {
+      return InternetAddress.v4(UInt32(bigEndian: address.s_addr)).description
+    }
     return name
   }
 }

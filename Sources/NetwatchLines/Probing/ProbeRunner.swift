@@ -38,7 +38,7 @@ package struct ProbeSettings {
     guard let scheme = url.firstRange(of: "://") else { return nil }
     let authority = url[scheme.upperBound...].prefix { !"/?#".contains($0) }
     let host = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-    guard !host.hasPrefix("["), let name = host.split(separator: ":").first, IPAddress(String(name)) == nil else {
+    guard !host.hasPrefix("["), let name = host.split(separator: ":").first, InternetAddress(String(name)) == nil else {
       return nil
     }
     return try? HostName(String(name))

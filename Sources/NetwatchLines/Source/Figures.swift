@@ -32,7 +32,7 @@ final class Figures {
   ///   - emit: The closure that is called when there are new figures, with their event and time.
   /// - Throws: A `SystemError` if the kernel refuses a socket.
   init(
-    _ options: StatusOptions, on loop: EventLoop, addresses: @escaping () -> Set<IPAddress>?,
+    _ options: StatusOptions, on loop: EventLoop, addresses: @escaping () -> Set<InternetAddress>?,
     emit: @escaping (EventRecord.Event, EventTimestamp) -> Void
   ) throws(SystemError) {
     countsAll = options.listsInterfaces

@@ -65,7 +65,7 @@ package final class LocalStatus {
   package var statistics: MonitorStatistics { reachability?.statistics ?? MonitorStatistics() }
 
   /// The addresses that traffic leaves from; nil if netlink is not read.
-  package var localAddresses: Set<IPAddress>? { reachability?.localAddresses }
+  package var localAddresses: Set<InternetAddress>? { reachability?.localAddresses }
 
   /// Reads netlink from now on. If it is read already, nothing happens.
   ///

@@ -21,8 +21,8 @@ enum ConnectionDecoder {
     var facts: ConnectionFacts
     let localPort: UInt16
     let remotePort: UInt16
-    let local: IPAddress
-    let remote: IPAddress
+    let local: InternetAddress
+    let remote: InternetAddress
 
     /// Whether the connection stays within this machine.
     var isLocal: Bool { remote.isLoopback || local == remote }
@@ -122,7 +122,7 @@ enum ConnectionDecoder {
     return max(0, attempts * 1_000 - left) * 1_000_000
   }
 
-  private static func address(_ bytes: RawSpan, _ offset: Int, _ family: UInt8) -> IPAddress? {
+  private static func address(_ bytes: RawSpan, _ offset: Int, _ family: UInt8) -> InternetAddress? {
     switch CInt(family) {
     case AF_INET: return .v4(UInt32(bigEndian: bytes.load(offset, as: UInt32.self)))
     case AF_INET6:

@@ -5,7 +5,7 @@ package enum ConnectionExclusion: Hashable, Sendable {
   /// The port at either end.
   case port(UInt16)
   /// The range of addresses that contains the other end.
-  case range(IPAddress, prefixLength: Int)
+  case range(InternetAddress, prefixLength: Int)
   /// The name of the program, as `ps` shows it.
   case program(String)
 
@@ -24,7 +24,7 @@ package enum ConnectionExclusion: Hashable, Sendable {
       self = .port(port)
     } else if text.contains("/") {
       self = try Self.range(text)
-    } else if let address = IPAddress(text) {
+    } else if let address = InternetAddress(text) {
       self = Self.normalized(address, address.family == .ipv4 ? 32 : 128)
     } else if text.isEmpty || text.contains(":") || text.utf8.allSatisfy({ $0 == UInt8(ascii: ".") || 48...57 ~= $0 }) {
       throw PlainError(
@@ -36,7 +36,7 @@ package enum ConnectionExclusion: Hashable, Sendable {
 
   private static func range(_ text: String) throws(PlainError) -> ConnectionExclusion {
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    guard let address = IPAddress(String(parts[0])) else {
+    guard let address = InternetAddress(String(parts[0])) else {
       throw PlainError(
         "'\(text)' is no range of addresses, and a program goes by its name alone; write 10.0.0.0/8, fd00::/8 or ssh.")
     }
@@ -49,7 +49,7 @@ package enum ConnectionExclusion: Hashable, Sendable {
   }
 
   /// Makes a range, in which IPv4 mapped into IPv6 becomes IPv4.
-  private static func normalized(_ address: IPAddress, _ length: Int) -> ConnectionExclusion {
+  private static func normalized(_ address: InternetAddress, _ length: Int) -> ConnectionExclusion {
     if case .v6(let bits) = address, bits >> 32 == 0xffff, length >= 96 {
       return .range(.v4(UInt32(truncatingIfNeeded: bits)), prefixLength: length - 96)
     }

@@ -10,8 +10,8 @@ package final class QualitySampler {
   package private(set) var figures: LinkQuality?
   private let loop: EventLoop
   private let input: KernelInterface
-  private let list: (Set<IPAddress>) throws(SystemError) -> [ConnectionFacts]?
-  private let addresses: () -> Set<IPAddress>?
+  private let list: (Set<InternetAddress>) throws(SystemError) -> [ConnectionFacts]?
+  private let addresses: () -> Set<InternetAddress>?
   private let warn: (_ sentence: String) -> Void
   private let emit: (LinkQuality, EventTimestamp) -> Void
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in sample() }
@@ -36,8 +36,8 @@ package final class QualitySampler {
   ///   - emit: The closure that gets the figures of each sample after the first.
   package init(
     on loop: EventLoop, of input: KernelInterface = .kernel,
-    listing list: ((Set<IPAddress>) throws(SystemError) -> [ConnectionFacts]?)? = nil,
-    addresses: @escaping () -> Set<IPAddress>?, warn: @escaping (_ sentence: String) -> Void,
+    listing list: ((Set<InternetAddress>) throws(SystemError) -> [ConnectionFacts]?)? = nil,
+    addresses: @escaping () -> Set<InternetAddress>?, warn: @escaping (_ sentence: String) -> Void,
     emit: @escaping (LinkQuality, EventTimestamp) -> Void
   ) {
     self.loop = loop
@@ -88,7 +88,7 @@ package final class QualitySampler {
   }
 
   /// Takes a sample and returns its time. Nil if no link carries the path.
-  private func takeSample(from addresses: Set<IPAddress>) -> EventTimestamp? {
+  private func takeSample(from addresses: Set<InternetAddress>) -> EventTimestamp? {
     guard let link = verdict?.carrier else { return nil }
     lastTime = loop.now
     let moment = input.moment(.quality)
@@ -99,7 +99,7 @@ package final class QualitySampler {
     return moment
   }
 
-  private func connections(from addresses: Set<IPAddress>) -> [ConnectionFacts]? {
+  private func connections(from addresses: Set<InternetAddress>) -> [ConnectionFacts]? {
     do throws(SystemError) {
       return try list(addresses)
     } catch {
@@ -113,7 +113,7 @@ package final class QualitySampler {
 extension ConnectionScan {
   /// Returns a closure that lists the connections from some addresses; nil if the kernel does not list all. Its socket is opened
   /// when it is called first.
-  fileprivate static func lister() -> (Set<IPAddress>) throws(SystemError) -> [ConnectionFacts]? {
+  fileprivate static func lister() -> (Set<InternetAddress>) throws(SystemError) -> [ConnectionFacts]? {
     var opened: ConnectionScan?
     return { addresses throws(SystemError) in
       let scan = if let opened { opened } else { try ConnectionScan() }

@@ -87,7 +87,7 @@ package final class GatewayWatch {
   }
 
   /// Returns whether a route leads to an address, for this user.
-  package func isRouted(_ address: IPAddress) -> Bool {
+  package func isRouted(_ address: InternetAddress) -> Bool {
     switch try? routes.ask(RouteQuery(address, user: geteuid())) {
     case .hop, .hops, .own: true
     case .noRoute, .refused, .rules, .hostRoutes, nil: false

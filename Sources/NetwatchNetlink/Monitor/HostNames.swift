@@ -21,7 +21,7 @@ final class TargetHost {
     /// - Throws: A `PlainError` if the name is none.
     init(
       _ name: HostName, on loop: EventLoop, refresh: Duration, startsProcesses: Bool,
-      changed: @escaping ([IPAddress]?) -> Void
+      changed: @escaping ([InternetAddress]?) -> Void
     ) throws {
       var configuration = ResolverConfiguration()
       if !startsProcesses { configuration.getent = nil }
@@ -29,7 +29,7 @@ final class TargetHost {
       watch = HostWatch(of: try name.inASCII(), on: loop, configuration, changed: changed)
     }
 
-    var addresses: [IPAddress] { watch.addresses }
+    var addresses: [InternetAddress] { watch.addresses }
     /// Whether a server has answered, even if it reported no address.
     var isKnown: Bool { watch.isKnown }
     /// Why the last lookup has failed; nil if it has not, or still runs.
@@ -39,13 +39,13 @@ final class TargetHost {
   #else
     init(
       _ name: HostName, on loop: EventLoop, refresh: Duration, startsProcesses: Bool,
-      changed: @escaping ([IPAddress]?) -> Void
+      changed: @escaping ([InternetAddress]?) -> Void
     ) throws {
       throw PlainError(
         "'\(name)' is a host name; enable the trait Hostnames of the package netwatch, or give an address")
     }
 
-    var addresses: [IPAddress] { [] }
+    var addresses: [InternetAddress] { [] }
     var isKnown: Bool { false }
     var problem: String? { nil }
     func pathChanged() {}

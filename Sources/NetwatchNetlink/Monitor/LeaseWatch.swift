@@ -8,8 +8,8 @@ import NetwatchEventLoop
 final class LeaseWatch {
   private struct Radio {
     let name: InterfaceName
-    var addresses: Set<IPAddress> = []
-    var metered: Set<IPAddress> = []
+    var addresses: Set<InternetAddress> = []
+    var metered: Set<InternetAddress> = []
   }
 
   private let loop: EventLoop
@@ -38,7 +38,7 @@ final class LeaseWatch {
   /// Reads the lease of an address that a link has.
   ///
   /// - Returns: Whether one of the link's leases marks its network as metered; nil for links of other kinds.
-  func add(_ address: IPAddress, to index: Int32) -> Bool? {
+  func add(_ address: InternetAddress, to index: Int32) -> Bool? {
     guard let radio = radios[index], address.family == .ipv4 else { return nil }
     let isNew = radios[index]?.addresses.insert(address).inserted ?? false
     // The watch comes first, so that no change of a file is missed.
@@ -54,7 +54,7 @@ final class LeaseWatch {
   /// Forgets the lease of an address that was removed from a link.
   ///
   /// - Returns: Whether one of the link's leases marks its network as metered; nil for links of other kinds.
-  func remove(_ address: IPAddress, from index: Int32) -> Bool? {
+  func remove(_ address: InternetAddress, from index: Int32) -> Bool? {
     guard radios[index]?.addresses.remove(address) != nil else { return nil }
     radios[index]?.metered.remove(address)
     return radios[index]?.metered.isEmpty == false

@@ -162,7 +162,7 @@ package final class NetlinkReachability {
   // MARK: Events
 
   /// Handles the addresses of the target's host, the best one first; nil if no name server could be asked for them.
-  package func receive(resolved addresses: [IPAddress]?) {
+  package func receive(resolved addresses: [InternetAddress]?) {
     source.touchMoment(because: addresses.map { .resolved($0) } ?? .unresolved)
     isTellingAddresses = true
     dispatch(addresses.map { .resolved($0) } ?? .unresolved)
@@ -244,7 +244,7 @@ package final class NetlinkReachability {
   }
 
   /// The addresses that traffic leaves from now. They may also change without a new path.
-  package var localAddresses: Set<IPAddress> { machine.path.localAddresses }
+  package var localAddresses: Set<InternetAddress> { machine.path.localAddresses }
 
   /// Sets which values of the WiFi network are reported from now on.
   ///

@@ -22,7 +22,7 @@ package final class StageWatch {
   /// The finding of the last request to the name servers; nil if there was none over this path.
   private var answer: StageFinding?
   /// The only configured server; nil if there are several, because it is not known which one has answered.
-  private var onlyServer: IPAddress?
+  private var onlyServer: InternetAddress?
   /// The finding about the routes to the name servers.
   private var routes = StageFinding(.notExamined)
   private var configurationWatch: PathWatch?

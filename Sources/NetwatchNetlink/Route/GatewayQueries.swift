@@ -34,7 +34,7 @@ struct GatewayQueries {
   }
 
   /// Returns the next hop to the internet over a link, even if a tunnel lies above the link.
-  private func gateway(_ family: AddressFamily, over link: Int32) throws(SystemError) -> IPAddress? {
+  private func gateway(_ family: AddressFamily, over link: Int32) throws(SystemError) -> InternetAddress? {
     for standIn in Destinations.internet[family] {
       switch try routes.ask(RouteQuery(standIn, link: link)) {
       case .hop(let hop): if let gateway = hop.gateway { return gateway }

@@ -48,7 +48,7 @@ struct NeighbourFilter {
   }
 }
 
-extension IPAddress {
+extension InternetAddress {
   fileprivate var lastWord: UInt32 {
     switch self {
     case .v4(let bits): bits

@@ -47,15 +47,17 @@ struct RouteFilter {
   ///   - routersInUse: The routers whose failure in the neighbour table matters.
   ///   - otherRouters: The routers whose return in the neighbour table matters.
   static func program(
-    watching targets: [IPAddress], passesHostRoutes: Bool = false, routersInUse: [IPAddress] = [],
-    otherRouters: [IPAddress] = []
+    watching targets: [InternetAddress], passesHostRoutes: Bool = false, routersInUse: [InternetAddress] = [],
+    otherRouters: [InternetAddress] = []
   ) -> [sock_filter] {
     var filter = RouteFilter(passesHostRoutes: passesHostRoutes)
     filter.emit(targets, routersInUse, otherRouters)
     return filter.assembler.assemble()
   }
 
-  private mutating func emit(_ targets: [IPAddress], _ routersInUse: [IPAddress], _ otherRouters: [IPAddress]) {
+  private mutating func emit(
+    _ targets: [InternetAddress], _ routersInUse: [InternetAddress], _ otherRouters: [InternetAddress]
+  ) {
     assembler.load(half: 4)
     assembler.jump(ifEqual: UInt32(UInt16(RTM_NEWROUTE).bigEndian), to: .family(.ipv4))
     assembler.jump(ifEqual: UInt32(UInt16(RTM_DELROUTE).bigEndian), to: .family(.ipv4))
@@ -80,7 +82,7 @@ struct RouteFilter {
   }
 
   /// Passes a neighbour that has failed and is in use, or another one that is there.
-  private mutating func emitRouters(inUse: [IPAddress], others: [IPAddress]) {
+  private mutating func emitRouters(inUse: [InternetAddress], others: [InternetAddress]) {
     let valid = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_PERMANENT]
     for (list, (addresses, states)) in [(inUse, [NUD_FAILED]), (others, valid)].enumerated() {
       assembler.mark(.neighbourState(list))
@@ -122,7 +124,7 @@ struct RouteFilter {
     }
   }
 
-  private mutating func emit(_ family: AddressFamily, _ targets: [IPAddress], isLast: Bool) {
+  private mutating func emit(_ family: AddressFamily, _ targets: [InternetAddress], isLast: Bool) {
     assembler.mark(.family(family))
     assembler.load(byte: Self.familyOffset)
     let number = UInt32(family == .ipv4 ? AF_INET : AF_INET6)
@@ -178,7 +180,7 @@ struct RouteFilter {
 
   private func base(_ family: AddressFamily) -> Int { family == .ipv4 ? 0 : 1000 }
 
-  private func words(_ address: IPAddress) -> [UInt32] {
+  private func words(_ address: InternetAddress) -> [UInt32] {
     switch address {
     case .v4(let bits): [bits]
     case .v6(let bits): (0..<4).map { UInt32(truncatingIfNeeded: bits >> UInt128(96 - 32 * $0)) }

@@ -21,7 +21,7 @@ struct DHCPLeases {
   /// lease.
   ///
   /// The address is compared because a file may be from another network namespace, or older than the address.
-  func isMetered(link: String, index: Int32, address: IPAddress) -> Bool {
+  func isMetered(link: String, index: Int32, address: InternetAddress) -> Bool {
     if let text = FileDescriptor.text(of: file(ofLink: index), capacity: 16 << 10),
       let isMetered = Self.isMetered(networkd: text, address: address)
     {
@@ -46,12 +46,12 @@ struct DHCPLeases {
 
   /// Reads a lease of systemd-networkd, with a line for each key, such as `ADDRESS=192.168.43.50`. Nil if the lease is for
   /// another address.
-  static func isMetered(networkd text: String, address: IPAddress) -> Bool? {
+  static func isMetered(networkd text: String, address: InternetAddress) -> Bool? {
     var isOfAddress = false
     var isMetered = false
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       if let value = line.value(of: "ADDRESS=") {
-        isOfAddress = IPAddress(String(decoding: value, as: UTF8.self)) == address
+        isOfAddress = InternetAddress(String(decoding: value, as: UTF8.self)) == address
       } else if let value = line.value(of: "VENDOR_SPECIFIC=") {
         isMetered = holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
       }
@@ -61,7 +61,7 @@ struct DHCPLeases {
 
   /// Reads leases of dhclient: `lease {`, a line for each statement, and `}`. The last lease of the address counts; nil if
   /// there is none. A text never spans lines, because dhclient escapes characters that are not graphic.
-  static func isMetered(dhclient text: String, link: String, address: IPAddress) -> Bool? {
+  static func isMetered(dhclient text: String, link: String, address: InternetAddress) -> Bool? {
     var found: Bool?
     var isOfLink = false
     var isOfAddress = false
@@ -73,7 +73,7 @@ struct DHCPLeases {
       } else if let value = statement.value(of: "interface ") {
         isOfLink = value.elementsEqual("\"\(link)\";".utf8)
       } else if let value = statement.value(of: "fixed-address ") {
-        isOfAddress = IPAddress(String(decoding: value.dropLast(), as: UTF8.self)) == address
+        isOfAddress = InternetAddress(String(decoding: value.dropLast(), as: UTF8.self)) == address
       } else if let value = statement.value(of: "option vendor-encapsulated-options ") {
         // The value is a text in quotes, or bytes such as 41:4e:….
         isMetered = holdsMark(value) || holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })

@@ -18,7 +18,7 @@ package struct KernelInterface {
     /// The machine was suspended.
     case resumed
     /// The addresses of the target's host, the best one first.
-    case resolved([IPAddress])
+    case resolved([InternetAddress])
     /// No name server could be asked for the addresses.
     case unresolved
     /// It is time to read the counters of links.
@@ -41,7 +41,7 @@ package struct KernelInterface {
   let namespaces: () -> IsolatedNamespaces
   let traits: (_ name: String, _ index: Int32, _ hardwareAddress: UInt64?) -> DeviceTraits
   /// Returns whether the DHCP lease of an address marks the network as metered. A trace has records only of those that do.
-  let lease: (_ link: String, _ index: Int32, _ address: IPAddress) -> Bool
+  let lease: (_ link: String, _ index: Int32, _ address: InternetAddress) -> Bool
   /// Returns the connections that `list` finds, or those of a trace; nil if the list is incomplete. A trace has only the
   /// numbers that the quality of a link is calculated from, and no address.
   let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?

@@ -56,7 +56,7 @@ extension TraceFormat {
     case ("quality", 1): return .quality
     case ("leases", 0): return .leases
     case ("resolved", _):
-      let addresses = rest.compactMap { IPAddress($0) }
+      let addresses = rest.compactMap { InternetAddress($0) }
       return addresses.count == rest.count ? .resolved(addresses) : nil
     default: return nil
     }
@@ -116,7 +116,7 @@ extension TraceFormat {
 
   private static func meteredLease(_ words: ArraySlice<Line>) -> TraceRecord? {
     let texts = words.map(text)
-    guard texts.count == 2, let index = Int32(texts[0]), let address = IPAddress(texts[1]) else { return nil }
+    guard texts.count == 2, let index = Int32(texts[0]), let address = InternetAddress(texts[1]) else { return nil }
     return .meteredLease(index: index, address)
   }
 

@@ -102,7 +102,7 @@ package final class TracePlayer {
   }
 
   /// Returns whether the trace has a metered lease of this address next.
-  func isMetered(_ address: IPAddress, ofLink index: Int32) -> Bool {
+  func isMetered(_ address: InternetAddress, ofLink index: Int32) -> Bool {
     guard case .meteredLease(index, address) = peek() else { return false }
     next = nil
     return true

@@ -14,7 +14,7 @@ enum TraceRecord: Hashable, Sendable {
   case failed(NetlinkTransport.Channel, NetlinkTransport.Call, code: CInt)
   case device(index: Int32, DeviceTraits)
   /// The DHCP lease of an address of a WiFi link marks the network as metered.
-  case meteredLease(index: Int32, IPAddress)
+  case meteredLease(index: Int32, InternetAddress)
   /// The namespaces that belong to netwatch alone.
   case namespaces(IsolatedNamespaces)
   /// One TCP connection of a look.

@@ -130,7 +130,7 @@ package final class TraceWriter {
     }
   }
 
-  func writeMeteredLease(of address: IPAddress, ofLink index: Int32) {
+  func writeMeteredLease(of address: InternetAddress, ofLink index: Int32) {
     write { line in
       line.append(text: TraceFormat.lease)
       line.append(word: "\(index)")

@@ -128,7 +128,7 @@ extension NetworkStages {
       guard let finding = value[stage.rawValue],
         let evidence = finding["evidence"]?.string.flatMap(StageFinding.Evidence.init)
       else { return StageFinding(.notExamined) }
-      return StageFinding(evidence, finding["address"]?.string.flatMap(IPAddress.init))
+      return StageFinding(evidence, finding["address"]?.string.flatMap(InternetAddress.init))
     }
   }
 }
@@ -216,9 +216,9 @@ extension SSID {
 
 extension NetworkPath.FamilyPath {
   fileprivate init?(_ value: JSONValue, over index: Int32?) {
-    guard let address = value["address"]?.string.flatMap(IPAddress.init) else { return nil }
+    guard let address = value["address"]?.string.flatMap(InternetAddress.init) else { return nil }
     self.init(
-      address: address, gateway: value["gateway"]?.string.flatMap(IPAddress.init), interfaceIndex: index ?? 0,
+      address: address, gateway: value["gateway"]?.string.flatMap(InternetAddress.init), interfaceIndex: index ?? 0,
       kernelName: value["interface"]?.string.map { InterfaceName($0) })
   }
 }

@@ -84,13 +84,13 @@ struct CertificateAuthority {
   }
 
   /// Issues a certificate for a server that has a common name and no alternative names.
-  func issueNamedOnly(_ name: String) throws -> Certificate {
+  func issueNamedOnly(_ name: String) throws -> X509Certificate {
     try openssl(
       "req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout only.key -out only.csr", subject: name)
     try openssl(
       "x509 -req -in only.csr -CA \(root.certificate.path) -CAkey \(root.key.path) -CAcreateserial -days 30 -out only.pem"
     )
-    return try Certificate.load(folder.url("only.pem"))[0]
+    return try X509Certificate.load(folder.url("only.pem"))[0]
   }
 
   /// Writes the certificates that a server sends into one file: its own one, then the others.

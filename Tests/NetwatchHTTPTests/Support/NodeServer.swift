@@ -58,7 +58,7 @@ final class NodeServer: Sendable {
   func session(_ change: (inout HTTPSessionConfiguration) -> Void = { _ in }) throws -> HTTPSessionManager {
     var configuration = HTTPSessionConfiguration()
     change(&configuration)
-    let root = try Certificate.load(authority.root.certificate)
+    let root = try X509Certificate.load(authority.root.certificate)
     return try HTTPSessionManager(
       configuration: configuration, policy: SecurityPolicy(.none, roots: .certificates(root)))
   }

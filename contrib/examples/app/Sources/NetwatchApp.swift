@@ -6,7 +6,7 @@ import NetwatchStream
 /// If a netwatch service runs, the status bar of the desktop shows the requests too.
 @main @MainActor final class NetwatchApp {
   private let activity = ActivityIndicator()
-  private var subscriptions: [Subscription] = []
+  private var subscriptions: [CallbackSubscription] = []
 
   static func main() async throws {
     try await NetwatchApp().run()

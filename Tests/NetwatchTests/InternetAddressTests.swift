@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchTestSupport
 import Testing
 
-@Suite struct IPAddressTests {
+@Suite struct InternetAddressTests {
   @Test(arguments: [
     ("2001:db8:0:0:0:0:2:1", "2001:db8::2:1"), ("2001:0db8::0001", "2001:db8::1"),
     ("2001:db8:0:1:1:1:1:1", "2001:db8:0:1:1:1:1:1"), ("2001:0:0:1:0:0:0:1", "2001:0:0:1::1"),
@@ -15,7 +15,7 @@ import Testing
     ("255.255.255.255", "255.255.255.255"),
   ])
   func `text is as RFC 5952 has it`(_ input: String, _ text: String) {
-    #expect(IPAddress(input)?.description == text)
+    #expect(InternetAddress(input)?.description == text)
   }
 
   @Test(arguments: [
@@ -23,7 +23,7 @@ import Testing
     "example.org", "12345::", "::ffff:300.0.0.1", "0x7f.1",
   ])
   func `other text is no address`(_ text: String) {
-    #expect(IPAddress(text) == nil)
+    #expect(InternetAddress(text) == nil)
   }
 
   @Test func `text is what inet_ntop writes, and reads back as the same address`() {
@@ -32,18 +32,18 @@ import Testing
       var bits = UInt128(random.next()) << 64 | UInt128(random.next())
       // Groups of zeros are rare in random numbers, so about half of the groups are set to zero.
       for group in 0..<8 where random.oneIn(2) { bits &= ~(UInt128(0xffff) << UInt128(16 * group)) }
-      let v6 = IPAddress.v6(bits)
-      #expect(IPAddress(v6.description) == v6)
+      let v6 = InternetAddress.v6(bits)
+      #expect(InternetAddress(v6.description) == v6)
       // glibc writes ::1.2.3.4 for addresses that RFC 4291 has long deprecated.
       if bits >> 32 != 0 || bits >> 16 == 0 { #expect(v6.description == reference(v6)) }
-      let v4 = IPAddress.v4(UInt32(truncatingIfNeeded: random.next()))
-      #expect(IPAddress(v4.description) == v4)
+      let v4 = InternetAddress.v4(UInt32(truncatingIfNeeded: random.next()))
+      #expect(InternetAddress(v4.description) == v4)
       #expect(v4.description == reference(v4))
       if v6.description != reference(v6), bits >> 32 != 0 { Issue.record("round \(round)") }
     }
   }
 
-  private func reference(_ address: IPAddress) -> String {
+  private func reference(_ address: InternetAddress) -> String {
     var text = [CChar](repeating: 0, count: 64)
     switch address {
     case .v4(let bits):
@@ -64,7 +64,7 @@ import Testing
     ("feff::", ""), ("0.0.0.0", "unspecified"), ("::", "unspecified"), ("0.0.0.1", ""),
   ])
   func `kinds of addresses`(_ text: String, _ kind: String) {
-    let address = IPAddress.ip(text)
+    let address = InternetAddress.ip(text)
     #expect(address.isLoopback == (kind == "loopback"))
     #expect(address.isLinkLocal == (kind == "link"))
     #expect(address.isMulticast == (kind == "multicast"))

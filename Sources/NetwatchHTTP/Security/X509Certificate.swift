@@ -4,7 +4,7 @@ import Glibc
 import Netwatch
 
 /// A certificate to pin, or to trust as a root. Two are equal if their bytes are equal.
-public struct Certificate: Hashable, Sendable {
+public struct X509Certificate: Hashable, Sendable {
   /// The certificate in DER.
   public let der: Data
   /// The SHA-256 of the public key with its algorithm. A renewed certificate may have the same one.
@@ -26,14 +26,14 @@ public struct Certificate: Hashable, Sendable {
   ///
   /// - Parameter pem: The text.
   /// - Throws: `badSecurityPolicy` if there is no certificate, or one that cannot be decoded.
-  public static func all(pem: String) throws(HTTPError) -> [Certificate] {
+  public static func all(pem: String) throws(HTTPError) -> [X509Certificate] {
     let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
-    var certificates: [Certificate] = []
+    var certificates: [X509Certificate] = []
     for block in pem.components(separatedBy: begin).dropFirst() {
       guard let stop = block.firstRange(of: end),
         let der = Data(base64Encoded: String(block[..<stop.lowerBound]), options: .ignoreUnknownCharacters)
       else { throw HTTPError(.badSecurityPolicy, "read certificate", message: "not a certificate in PEM") }
-      certificates.append(try Certificate(der: der))
+      certificates.append(try X509Certificate(der: der))
     }
     guard !certificates.isEmpty else {
       throw HTTPError(.badSecurityPolicy, "read certificate", message: "there is none")
@@ -46,7 +46,7 @@ public struct Certificate: Hashable, Sendable {
   /// - Parameter url: The URL of the file or folder.
   /// - Throws: `fileFailed` if something cannot be read. `badSecurityPolicy` if there is no certificate, or one that cannot be
   ///   decoded.
-  public static func load(_ url: URL) throws(HTTPError) -> [Certificate] {
+  public static func load(_ url: URL) throws(HTTPError) -> [X509Certificate] {
     let path = url.path(percentEncoded: false)
     var isFolder = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder else {
@@ -55,7 +55,7 @@ public struct Certificate: Hashable, Sendable {
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
       throw HTTPError(.fileFailed, "read \(path)")
     }
-    var certificates: [Certificate] = []
+    var certificates: [X509Certificate] = []
     for name in names.sorted()
     where ["cer", "crt", "der", "pem"].contains(name.split(separator: ".").last?.lowercased()) {
       certificates += try read(path.hasSuffix("/") ? path + name : "\(path)/\(name)")
@@ -66,10 +66,10 @@ public struct Certificate: Hashable, Sendable {
     return certificates
   }
 
-  private static func read(_ path: String) throws(HTTPError) -> [Certificate] {
+  private static func read(_ path: String) throws(HTTPError) -> [X509Certificate] {
     guard let data = FileManager.default.contents(atPath: path) else { throw HTTPError(file: path, "read") }
     do throws(HTTPError) {
-      if let der = try? Certificate(der: data) { return [der] }
+      if let der = try? X509Certificate(der: data) { return [der] }
       return try all(pem: String(decoding: data, as: UTF8.self))
     } catch {
       throw HTTPError(.badSecurityPolicy, "read \(path)", message: error.message)
@@ -174,8 +174,8 @@ extension CertificateHandle {
 
   private static func address(_ bytes: [UInt8]) -> String? {
     switch bytes.count {
-    case 4: IPAddress.v4(bytes.reduce(0) { $0 << 8 | UInt32($1) }).description
-    case 16: IPAddress.v6(bytes.reduce(0) { $0 << 8 | UInt128($1) }).description
+    case 4: InternetAddress.v4(bytes.reduce(0) { $0 << 8 | UInt32($1) }).description
+    case 16: InternetAddress.v6(bytes.reduce(0) { $0 << 8 | UInt128($1) }).description
     default: nil
     }
   }
@@ -191,7 +191,7 @@ extension CertificateHandle {
   ///
   /// - Parameter host: The host as ``HostName/canonical(_:)`` writes it.
   static func isFor(_ host: String, _ certificate: OpaquePointer) -> Bool {
-    if IPAddress(host) == nil {
+    if InternetAddress(host) == nil {
       return unsafe X509_check_host(certificate, host, host.utf8.count, 0, nil) == 1
     }
     if unsafe X509_check_ip_asc(certificate, host, 0) == 1 { return true }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// An IPv4 or IPv6 address.
-public enum IPAddress: Hashable, Sendable {
+public enum InternetAddress: Hashable, Sendable {
   /// An IPv4 address: four bytes, the first one is the most significant.
   case v4(UInt32)
   /// An IPv6 address: sixteen bytes, the first one is the most significant.
@@ -32,7 +32,7 @@ public enum IPAddress: Hashable, Sendable {
   }
 
   /// Returns whether the first `prefixLength` bits equal those of another address of the same family.
-  package func shares(_ prefixLength: UInt8, with other: IPAddress) -> Bool {
+  package func shares(_ prefixLength: UInt8, with other: InternetAddress) -> Bool {
     switch (self, other) {
     case (.v4(let one), .v4(let two)): (one ^ two) >> (32 - min(UInt32(prefixLength), 32)) == 0
     case (.v6(let one), .v6(let two)): (one ^ two) >> (128 - min(UInt128(prefixLength), 128)) == 0
@@ -52,7 +52,7 @@ public enum IPAddress: Hashable, Sendable {
   }
 
   /// Returns the address `0.0.0.0` or `::`.
-  package static func unspecified(_ family: AddressFamily) -> IPAddress { family == .ipv4 ? .v4(0) : .v6(0) }
+  package static func unspecified(_ family: AddressFamily) -> InternetAddress { family == .ipv4 ? .v4(0) : .v6(0) }
 
   /// Whether the address is the unspecified one: 0.0.0.0 or ::.
   public var isUnspecified: Bool {
@@ -90,7 +90,7 @@ package struct AddressFamilies: OptionSet, Hashable, Sendable {
   package var isEmpty: Bool { rawValue == 0 }
 }
 
-extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
+extension InternetAddress: CustomStringConvertible, LosslessStringConvertible {
   /// Reads an IPv4 address in dotted decimal, or an IPv6 address as in RFC 4291 without a zone. Nil for any other text.
   public init?(_ text: String) {
     var v4 = in_addr()
@@ -122,7 +122,7 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
       }
     case .v6(let bits) where bits >> 32 == 0xffff:
       text.append("::ffff:")
-      IPAddress.v4(UInt32(truncatingIfNeeded: bits)).write(to: &text)
+      InternetAddress.v4(UInt32(truncatingIfNeeded: bits)).write(to: &text)
     case .v6(let bits):
       let zeros = Self.longestZeroRun(bits)
       var group = 0
