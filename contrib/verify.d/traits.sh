@@ -4,14 +4,16 @@ need_swift
 need_packages iproute2 python3
 traits=Hostnames,Logging,Metrics,Tracing,ServiceLifecycle,AsyncHTTPClient
 
+# Package.resolved names what was fetched before, and would hold the packages of the traits from now on.
+cp -a "$top/Package.resolved" "$work/Package.resolved" 2>/dev/null || true
+restore() { if [ -e "$work/Package.resolved" ]; then cp -a "$work/Package.resolved" "$top/"; else rm -f "$top/Package.resolved"; fi; }
+rm -f "$top/Package.resolved"
+
 say "Without traits"
 resolved=$(swift package --package-path "$top" --scratch-path "$work/plain" resolve >&2 && ls "$work/plain/checkouts")
 [ "$resolved" = swift-http-types ] || { say "  FAILED  without a trait, these are fetched: $resolved"; failed=1; }
 
 say "With all traits"
-# Package.resolved would hold the packages of the traits from now on.
-cp -a "$top/Package.resolved" "$work/Package.resolved" 2>/dev/null || true
-restore() { if [ -e "$work/Package.resolved" ]; then cp -a "$work/Package.resolved" "$top/"; else rm -f "$top/Package.resolved"; fi; }
 scratch=$top/.build-traits
 options=(--package-path "$top" --scratch-path "$scratch" --traits "$traits")
 swift build "${options[@]}" --build-tests >&2 || { restore; die "the package does not build with all traits."; }
