@@ -67,28 +67,32 @@ let package = Package(
     .systemLibrary(name: "CLibSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
-    module("Netwatch", [optional("ServiceLifecycle", "swift-service-lifecycle")]),
+    // The C library of the system, by whichever name.
+    module("NetwatchLibC"),
+    module("Netwatch", ["NetwatchLibC", optional("ServiceLifecycle", "swift-service-lifecycle")]),
     // Apart, because programs without a user interface do not load the library of observation.
     module("NetwatchObservation", ["Netwatch"]),
-    module("NetwatchEventLoop", ["Netwatch", "CLinux"]),
+    module("NetwatchEventLoop", ["NetwatchLibC", "Netwatch", "CLinux"]),
     // The wire of netlink, and the kernel's answers about links and routes, for monitors and for HTTP.
-    module("NetlinkWire", ["Netwatch", "NetwatchEventLoop", "CLibNetlink"]),
+    module("NetlinkWire", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "CLibNetlink"]),
     module(
       "NetwatchNetlink",
       [
-        "Netwatch", "NetwatchEventLoop", "NetlinkWire", "CLibNetlink", "CLibNetlinkRoute", "CLinux",
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetlinkWire", "CLibNetlink", "CLibNetlinkRoute", "CLinux",
         .target(name: "NetwatchResolver", condition: .when(traits: ["Hostnames"])),
       ]),
     // What resolvers and HTTP need of libidn2.
     module("NetwatchIDNA", ["CLibIDN2"]),
-    module("NetwatchResolver", ["Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),
-    module("NetwatchStream", ["Netwatch", "NetwatchEventLoop"]),
+    module(
+      "NetwatchResolver", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "CLinux", "CLibCAres"]),
+    module("NetwatchStream", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop"]),
     // The table of options: how they are read, and what helps, completions and manual pages say of them.
-    module("NetwatchOptions", ["Netwatch", "NetwatchEventLoop"]),
+    module("NetwatchOptions", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop"]),
     module(
       "NetwatchHTTP",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink", "CLibOpenSSL",
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink",
+        "CLibOpenSSL",
         "CLibPSL", "CLibZ", "CLinux", "CLinuxLink",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         optional("Logging", "swift-log"), optional("Metrics", "swift-metrics"),
@@ -103,11 +107,15 @@ let package = Package(
     // Where lines come from, for the command and for libnetwatch.
     module(
       "NetwatchLines",
-      ["Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchOptions", "NetwatchResolver", "NetwatchStream"]),
+      [
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchNetlink", "NetwatchOptions", "NetwatchResolver",
+        "NetwatchStream",
+      ]),
     module(
       "NetwatchCLI",
       [
-        "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchOptions", "NetwatchResolver",
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchOptions",
+        "NetwatchResolver",
         "NetwatchStream",
       ]),
     .executableTarget(
@@ -116,17 +124,18 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchOptions", "NetwatchStream", "CLibCurl", "CLinux",
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchOptions", "NetwatchStream",
+        "CLibCurl", "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: settings),
 
     // NetwatchLog also has the parts of the log that do not need SQLite, because no other module reads or writes the log.
-    module("NetwatchLog", ["Netwatch", "NetwatchEventLoop", "NetwatchStream", "CLibSQLite", "CLinux"]),
+    module("NetwatchLog", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "CLibSQLite", "CLinux"]),
     // Apart, because --follow shall not map SQLite.
     .executableTarget(
       name: "NetwatchLogCommand",
-      dependencies: ["Netwatch", "NetwatchEventLoop", "NetwatchLog", "NetwatchOptions"],
+      dependencies: ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchLog", "NetwatchOptions"],
       swiftSettings: settings),
 
     .target(

@@ -1,5 +1,5 @@
 import CLibNetlink
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -116,7 +116,7 @@ import NetwatchEventLoop
   func send(_ message: borrowing [UInt8]) throws(SystemError) {
     let bytes = unsafe message.span.bytes
     try transport.perform(.send, channel) { () throws(SystemError) in
-      let sent = unsafe bytes.withUnsafeBytes { unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, 0) }
+      let sent = unsafe bytes.withUnsafeBytes { unsafe NetwatchLibC.send(descriptor, $0.baseAddress, $0.count, 0) }
       guard sent == bytes.byteCount else { throw .netlink(NetlinkTransport.Call.send.operation, errno) }
     }
   }
@@ -266,7 +266,7 @@ import NetwatchEventLoop
     kernel.nl_family = sa_family_t(AF_NETLINK)
     let result = unsafe withUnsafePointer(to: &kernel) { kernel in
       unsafe kernel.withMemoryRebound(to: sockaddr.self, capacity: 1) { kernel in
-        unsafe Glibc.connect(nl_socket_get_fd(handle), kernel, socklen_t(MemoryLayout<sockaddr_nl>.size))
+        unsafe NetwatchLibC.connect(nl_socket_get_fd(handle), kernel, socklen_t(MemoryLayout<sockaddr_nl>.size))
       }
     }
     guard result == 0 else {

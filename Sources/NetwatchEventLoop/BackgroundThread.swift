@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// Runs a closure on its own thread, which receives none of the app's signals.
 package enum BackgroundThread {

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// A child that leads a process group, which can be ended with all that it has started.
 ///

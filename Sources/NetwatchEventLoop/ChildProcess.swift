@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// Starts child processes and waits for their ends.
 package enum ChildProcess {
@@ -158,7 +158,7 @@ package enum ProcessEnding: Hashable, CustomStringConvertible {
     case .killed(let signal):
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       unsafe setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-      Glibc.signal(signal, SIG_DFL)
+      NetwatchLibC.signal(signal, SIG_DFL)
       var set = sigset_t()
       unsafe sigemptyset(&set)
       unsafe sigaddset(&set, signal)

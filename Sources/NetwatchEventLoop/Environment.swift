@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 extension String {
   /// The value of an environment variable; nil if it is not set.

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// An open file descriptor that is closed when it goes out of scope.
 public struct FileDescriptor: ~Copyable, Sendable {
@@ -17,7 +17,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
     return FileDescriptor(owning: value)
   }
 
-  deinit { _ = Glibc.close(rawValue) }
+  deinit { _ = NetwatchLibC.close(rawValue) }
 
   /// Opens a folder, in which files can then be found whatever becomes of its path (`O_PATH`). Links on the way are followed.
   package static func folder(_ path: String) throws(SystemError) -> FileDescriptor {
@@ -58,7 +58,7 @@ public struct FileDescriptor: ~Copyable, Sendable {
     var written = 0
     while written < bytes.byteCount {
       let count = unsafe bytes.withUnsafeBytes { bytes in
-        unsafe Glibc.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
+        unsafe NetwatchLibC.write(descriptor, bytes.baseAddress.map { unsafe $0 + written }, bytes.count - written)
       }
       if count > 0 {
         written += count

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// The clocks of the kernel. Each gives a `Duration` since its own zero.
 public enum KernelClock: Sendable {
@@ -39,7 +39,7 @@ extension Duration {
   /// The duration for timerfd. It is never all zero, because that would disarm the timer instead of firing it.
   var timespec: timespec {
     let nanoseconds = max(self.nanoseconds, 1)
-    return Glibc.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    return NetwatchLibC.timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
   }
 }
 

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// Reports when files at some paths may have appeared, changed or disappeared, by inotify. Nothing is polled.
 ///

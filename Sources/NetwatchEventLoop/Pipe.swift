@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// The two ends of a pipe, one of them for a child. Children do not inherit them by default.
 package final class Pipe {
@@ -30,7 +30,7 @@ package final class Pipe {
   /// Returns the text that has been written, at most `limit` bytes. If the writer is gone, that is all of it.
   package func text(upTo limit: Int) -> String {
     var bytes = [UInt8](repeating: 0, count: limit)
-    let count = unsafe Glibc.read(read, &bytes, limit)
+    let count = unsafe NetwatchLibC.read(read, &bytes, limit)
     return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
   }
 

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Synchronization
 
 /// A closure that is called once: with the first value that it gets, or with a default value if it is released without one,

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// Receives signals as events of a loop, by signalfd.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// Writes messages of netwatch's programs to standard error.
 package enum StandardError {
@@ -15,7 +15,7 @@ package enum StandardError {
   /// Writes a text at once, so that no other output comes in between. Text that cannot be written is lost.
   package static func write(_ text: String) {
     var text = text
-    text.withUTF8 { bytes in _ = unsafe Glibc.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
+    text.withUTF8 { bytes in _ = unsafe NetwatchLibC.write(STDERR_FILENO, bytes.baseAddress, bytes.count) }
   }
 
   /// Opens `/dev/null` as standard error if that is closed. Otherwise the next file would get its number, and messages would be

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// The error of a failed system call: which call, and why.
 public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {

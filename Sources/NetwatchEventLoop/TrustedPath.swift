@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// A file or folder that only root and the user of this process can change or replace, and the way to it.
 ///
@@ -85,7 +85,7 @@ package struct TrustedPath: ~Copyable {
   /// Whether this is a regular file.
   package var isFile: Bool { status.st_mode & S_IFMT == S_IFREG }
 
-  private var isSticky: Bool { status.st_mode & Glibc.S_ISVTX != 0 }
+  private var isSticky: Bool { status.st_mode & NetwatchLibC.S_ISVTX != 0 }
 
   /// Whether what belongs to `user` can be changed only by root and by the user of this process.
   private static func isTrusted(_ user: uid_t) -> Bool { user == geteuid() || isRoot(user) }
@@ -139,7 +139,7 @@ package struct TrustedPath: ~Copyable {
   // MARK: Steps
 
   private static func root(acceptsOwnGroups: Bool) throws(Fault) -> TrustedPath {
-    let number = unsafe Glibc.open("/", netwatch_open_path | O_DIRECTORY | O_CLOEXEC)
+    let number = unsafe NetwatchLibC.open("/", netwatch_open_path | O_DIRECTORY | O_CLOEXEC)
     guard number >= 0 else { throw .failed(path: "/", .last("open")) }
     let descriptor = FileDescriptor(owning: number)
     let status = try facts(of: descriptor, "/")

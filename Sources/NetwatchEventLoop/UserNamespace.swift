@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// The meaning of user ids in this process. A user namespace maps only some ids; the kernel shows all others as one id, 65534.
 package enum UserNamespace {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 
 /// The place to which the bytes are written.
 enum Destination {

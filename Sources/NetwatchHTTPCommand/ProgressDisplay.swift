@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// The progress in the last line of the terminal on standard error, which is redrawn.

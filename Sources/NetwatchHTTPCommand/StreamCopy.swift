@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop

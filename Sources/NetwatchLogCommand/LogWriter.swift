@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLog
@@ -104,7 +104,7 @@ final class LogWriter {
   /// - Returns: Whether there may be more.
   private func read() -> Bool {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+    let count = unsafe NetwatchLibC.read(STDIN_FILENO, &bytes, bytes.count)
     guard count > 0 else { return count < 0 && (errno == EINTR || errno == EAGAIN) }
     buffer += bytes[..<count]
     var entries: [LogEntry] = []

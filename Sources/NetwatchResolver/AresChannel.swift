@@ -1,5 +1,5 @@
 import CLibCAres
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 

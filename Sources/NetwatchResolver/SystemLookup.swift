@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -93,7 +93,7 @@ final class SystemLookup {
     var isOver = false
     unsafe withUnsafeTemporaryAllocation(byteCount: 4_096, alignment: 1) { buffer in
       while text.count < Self.longestAnswer {
-        let count = unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        let count = unsafe NetwatchLibC.read(descriptor, buffer.baseAddress, buffer.count)
         if count > 0 {
           unsafe text.append(contentsOf: buffer[..<count])
         } else {

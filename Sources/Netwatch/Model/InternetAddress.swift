@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// An IPv4 or IPv6 address.
 public enum InternetAddress: Hashable, Sendable {

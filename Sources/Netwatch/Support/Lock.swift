@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// The lock of a value. Never held while a user's code runs.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 import NetwatchStream
@@ -111,7 +111,7 @@ final class BarClicks {
 
   private func read() {
     var bytes = [UInt8](repeating: 0, count: Self.longestLine)
-    let count = unsafe Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+    let count = unsafe NetwatchLibC.read(STDIN_FILENO, &bytes, bytes.count)
     guard count > 0 else {
       // The end of the input only means that there are no more clicks.
       if count == 0 || errno != EAGAIN && errno != EINTR, let registration { loop.remove(registration) }

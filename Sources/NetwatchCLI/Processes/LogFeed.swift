@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
@@ -116,7 +116,7 @@ final class LogFeed {
   /// - Returns: False if the pipe has no room.
   private func write(_ item: LogQueue.Item) -> Bool {
     let line = item.line + Array("\(item.changes)}}\n".utf8)
-    let count = unsafe Glibc.write(pipe.write, line, line.count)
+    let count = unsafe NetwatchLibC.write(pipe.write, line, line.count)
     return count >= 0 || errno != EAGAIN
   }
 

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// The sockets that systemd passes to a service, and the messages that systemd expects.

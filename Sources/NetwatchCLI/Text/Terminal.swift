@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 enum ColorChoice: String, CaseIterable {

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 import HTTPTypes
 
 /// A destination for the body of a response. Belongs to the loop.

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// The result of asking a body for its next bytes.

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 
 /// A name in a folder that is opened once. A file, its companions and its final name then lie in the same folder, whatever becomes
 /// of the path of the folder meanwhile. A symbolic link of that name is never followed.
@@ -13,7 +13,7 @@ struct FileName: Sendable {
   init(_ path: String) throws(HTTPError) {
     let (folder, name) = Self.parts(of: path)
     let flags = netwatch_open_path | O_DIRECTORY | O_CLOEXEC
-    let number = unsafe Glibc.open(folder.isEmpty ? "." : String(folder), flags)
+    let number = unsafe NetwatchLibC.open(folder.isEmpty ? "." : String(folder), flags)
     guard number >= 0 else { throw HTTPError(file: path, "open") }
     self.init(path, String(name), OpenFile(owning: number))
   }

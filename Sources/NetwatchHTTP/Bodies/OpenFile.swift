@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 
 /// A descriptor of a file, closed when its last reference is released.
 final class OpenFile: Sendable {

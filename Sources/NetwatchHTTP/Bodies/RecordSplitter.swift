@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 
 /// Splits a body that comes in parts at its line feeds, or at the separators of a JSON text sequence.
 ///

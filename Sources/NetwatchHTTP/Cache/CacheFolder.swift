@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 
 /// The folder of a cache, with one file for each answer. Belongs to the cache's thread. Other processes may use the same
 /// folder.

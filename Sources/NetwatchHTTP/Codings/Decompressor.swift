@@ -1,5 +1,5 @@
 import CLibZ
-import Glibc
+import NetwatchLibC
 
 /// Removes one coding, piece by piece.
 protocol Decompressor: AnyObject {

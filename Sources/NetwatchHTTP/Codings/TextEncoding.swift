@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 
 /// A text encoding that servers name by a charset label, for example in `Content-Type`.
 ///

@@ -1,6 +1,6 @@
 import CLibCurl
 import CLibOpenSSL
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// What libcurl knows of the last transfer of the handle.

@@ -1,5 +1,5 @@
 import CLibCurl
-import Glibc
+import NetwatchLibC
 import HTTPTypes
 import Netwatch
 
@@ -346,7 +346,7 @@ import Netwatch
     check(
       unsafe netwatch_curl_set_close_callback(handle) { pointer, socket in
         if let pointer = unsafe pointer { unsafe CurlSockets.at(pointer).forget(socket) }
-        return Glibc.close(socket)
+        return NetwatchLibC.close(socket)
       })
     check(unsafe netwatch_curl_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, self.sockets?.toOpaque()))
   }

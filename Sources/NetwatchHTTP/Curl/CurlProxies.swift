@@ -1,5 +1,5 @@
 import CLibCurl
-import Glibc
+import NetwatchLibC
 
 /// The proxies of a session: the one that it was given, or those that the environment names. libcurl would read the same
 /// variables for each request.

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -95,7 +95,7 @@ import NetwatchEventLoop
 
   /// - Parameter peer: The address of the other end; nil if it is not an IP address.
   func open(_ family: CInt, _ type: CInt, _ transport: CInt, to peer: SocketAddress?) -> CInt {
-    let socket = Glibc.socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
+    let socket = NetwatchLibC.socket(family, type | CInt(SOCK_CLOEXEC.rawValue), transport)
     guard socket >= 0 else {
       failure = (errno, isOfBinding: false)
       return socket

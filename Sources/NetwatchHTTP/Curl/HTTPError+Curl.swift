@@ -1,5 +1,5 @@
 import CLibCurl
-import Glibc
+import NetwatchLibC
 
 extension HTTPError {
   /// - Parameters:

@@ -1,6 +1,6 @@
 import CLibCurl
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 

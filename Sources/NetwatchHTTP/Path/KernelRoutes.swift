@@ -1,6 +1,6 @@
 import CLibNetlink
 import CLinuxLink
-import Glibc
+import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop

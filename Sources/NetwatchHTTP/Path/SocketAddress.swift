@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// An address and a port, as in the kernel's `sockaddr`.
@@ -77,7 +77,7 @@ struct SocketAddress: Hashable, Sendable {
   private static func bind<Name>(_ socket: CInt, _ name: Name) -> Bool {
     unsafe withUnsafePointer(to: name) { name in
       unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-        unsafe Glibc.bind(socket, name, socklen_t(MemoryLayout<Name>.size)) == 0
+        unsafe NetwatchLibC.bind(socket, name, socklen_t(MemoryLayout<Name>.size)) == 0
       }
     }
   }

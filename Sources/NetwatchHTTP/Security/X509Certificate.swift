@@ -1,6 +1,6 @@
 import CLibOpenSSL
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// A certificate to pin, or to trust as a root. Two are equal if their bytes are equal.

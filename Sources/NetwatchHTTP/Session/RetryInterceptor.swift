@@ -1,5 +1,5 @@
 import FoundationEssentials
-import Glibc
+import NetwatchLibC
 import HTTPTypes
 import NetwatchEventLoop
 

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// A table of values for hosts, by name, by address or by domain (`*.example.org`).

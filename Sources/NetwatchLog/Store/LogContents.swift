@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// The contents of a log.

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// Byte locks on a file beside the database. The kernel releases them when their process ends, for whatever reason. Unlike

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// A time in the local calendar.

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop

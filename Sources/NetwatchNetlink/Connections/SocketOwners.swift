@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// Finds the programs that hold sockets, as far as this user may see them in /proc. The time of a search is limited: what is

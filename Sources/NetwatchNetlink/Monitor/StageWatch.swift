@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -233,7 +233,7 @@ final class GatewayNudge {
   /// Sends one empty datagram.
   func send() {
     // The error of an earlier datagram is read when the loop reports it.
-    _ = Glibc.send(descriptor.rawValue, nil, 0, CInt(MSG_NOSIGNAL))
+    _ = NetwatchLibC.send(descriptor.rawValue, nil, 0, CInt(MSG_NOSIGNAL))
   }
 
   /// Binds the socket to the link, because a VPN may have routes for all addresses. If this is not permitted, before Linux 5.7,
@@ -267,7 +267,7 @@ final class GatewayNudge {
   private func connect<Name>(_ name: Name) -> CInt {
     unsafe withUnsafePointer(to: name) { name in
       unsafe name.withMemoryRebound(to: sockaddr.self, capacity: 1) { name in
-        unsafe Glibc.connect(descriptor.rawValue, name, socklen_t(MemoryLayout<Name>.size))
+        unsafe NetwatchLibC.connect(descriptor.rawValue, name, socklen_t(MemoryLayout<Name>.size))
       }
     }
   }

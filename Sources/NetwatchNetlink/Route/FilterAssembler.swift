@@ -1,5 +1,5 @@
 import CLibNetlink
-import Glibc
+import NetwatchLibC
 
 /// Builds classic BPF programs with labels, so that no code has to count instructions.
 ///

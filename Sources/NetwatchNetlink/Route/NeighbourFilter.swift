@@ -1,5 +1,5 @@
 import CLibNetlink
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// A socket filter for the neighbour table that passes the messages about some neighbours. On a busy network, each neighbour

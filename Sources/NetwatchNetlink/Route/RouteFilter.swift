@@ -1,5 +1,5 @@
 import CLibNetlink
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// A socket filter that drops unrelated routes in the kernel: 54,000 of them cost nothing.

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 

@@ -1,5 +1,5 @@
 import CLibNetlink
-import Glibc
+import NetwatchLibC
 
 extension DeviceIdentity {
   /// struct ifreq: the name in sixteen bytes, then a union whose pointer is used here; 40 bytes in all.

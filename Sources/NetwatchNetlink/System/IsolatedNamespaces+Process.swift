@@ -1,5 +1,5 @@
 import CLibNetlink
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 

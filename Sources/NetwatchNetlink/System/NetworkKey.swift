@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -89,7 +89,7 @@ package enum NetworkKey {
     if descriptor < 0, errno == ENOENT || errno == ELOOP { return nil }
     let file = try FileDescriptor.result(of: "open", descriptor)
     var bytes = [UInt8](repeating: 0, count: saltLength + 1)
-    let count = unsafe Glibc.read(file.rawValue, &bytes, bytes.count)
+    let count = unsafe NetwatchLibC.read(file.rawValue, &bytes, bytes.count)
     if count < 0, errno != EISDIR, errno != EAGAIN { throw .last("read") }
     let salt = Array(bytes[..<saltLength])
     return count == saltLength && salt.contains { $0 != 0 } ? salt : nil

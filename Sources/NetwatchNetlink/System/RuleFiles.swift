@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -178,7 +178,7 @@ private struct Reading {
       while true {
         var failure: CInt = 0
         let piece = unsafe [UInt8](unsafeUninitializedCapacity: 16_384) { buffer, count in
-          let length = unsafe Glibc.read(descriptor.rawValue, buffer.baseAddress, buffer.count)
+          let length = unsafe NetwatchLibC.read(descriptor.rawValue, buffer.baseAddress, buffer.count)
           if length < 0 { failure = errno }
           count = max(0, length)
         }

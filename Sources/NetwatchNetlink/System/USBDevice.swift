@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// The interfaces of a USB device, from their folders in sysfs.

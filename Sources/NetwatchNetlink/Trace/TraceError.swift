@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// An error that prevents writing a trace, or playing it to its end.
 package struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {

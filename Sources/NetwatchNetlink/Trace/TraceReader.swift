@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// Reads a trace, one line after the other. The memory that it uses is limited by the longest line of a trace.

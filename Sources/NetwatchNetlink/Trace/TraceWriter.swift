@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
@@ -39,10 +39,10 @@ package final class TraceWriter {
 
   private static func open(_ path: String) throws(TraceError) -> FileDescriptor {
     let flags = O_WRONLY | O_CLOEXEC | O_NOCTTY
-    let new = unsafe Glibc.open(path, flags | O_CREAT | O_EXCL, 0o600)
+    let new = unsafe NetwatchLibC.open(path, flags | O_CREAT | O_EXCL, 0o600)
     if new >= 0 { return FileDescriptor(owning: new) }
     guard errno == EEXIST else { throw TraceError(file: path, line: 0, problem: .unwritable(code: errno)) }
-    let existing = unsafe Glibc.open(path, flags)
+    let existing = unsafe NetwatchLibC.open(path, flags)
     guard existing >= 0 else { throw TraceError(file: path, line: 0, problem: .exists) }
     let file = FileDescriptor(owning: existing)
     var status = stat()

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -204,7 +204,7 @@ package final class ServiceLink {
     guard let registration, let number = socket?.rawValue else { return }
     while !output.isEmpty {
       let count = unsafe output.withUnsafeBytes {
-        unsafe Glibc.send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+        unsafe NetwatchLibC.send(number, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
       }
       if count < 0, errno == EINTR { continue }
       // An error also shows as a hang-up.

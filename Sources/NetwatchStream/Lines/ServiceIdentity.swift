@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 
 /// The identity that a service reports in the first line of a connection.
 package struct ServiceIdentity: Hashable, Sendable {

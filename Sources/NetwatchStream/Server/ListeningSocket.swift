@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -54,7 +54,8 @@ package final class ListeningSocket {
     // A service of another kind may not use the lock, so the address is also tried.
     if address.listener != nil { throw Self.inUse(address) }
 
-    let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    let socket = NetwatchLibC.socket(
+      AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     guard socket >= 0 else { throw Self.failure("socket") }
     descriptor = FileDescriptor(owning: socket)
     servesEveryone = address.servesEveryone
@@ -74,7 +75,7 @@ package final class ListeningSocket {
 
   private static func bind(_ socket: CInt, to address: ServiceAddress) throws(PlainError) {
     for attempt in 0..<2 {
-      let result = try unsafe address.withSocketAddress { unsafe Glibc.bind(socket, $0, $1) }
+      let result = try unsafe address.withSocketAddress { unsafe NetwatchLibC.bind(socket, $0, $1) }
       if result == 0 { return }
       guard errno == EADDRINUSE, attempt == 0 else { break }
       guard let old = FileAtPath(address.path) else { continue }

@@ -1,4 +1,4 @@
-import Glibc
+import NetwatchLibC
 import Netwatch
 
 /// Decides which client's orders the service carries out next. Pure.

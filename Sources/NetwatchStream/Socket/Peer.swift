@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import NetwatchEventLoop
 
 /// The process at the other end of a Unix socket: the one that listened for a client's socket, the one that connected for a

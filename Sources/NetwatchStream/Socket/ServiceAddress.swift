@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 
@@ -96,9 +96,9 @@ package struct ServiceAddress: Hashable, Sendable {
 
   private func anyConnection() throws(SystemError) -> FileDescriptor {
     let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let descriptor = try FileDescriptor.result(of: "socket", Glibc.socket(AF_UNIX, type, 0))
+    let descriptor = try FileDescriptor.result(of: "socket", NetwatchLibC.socket(AF_UNIX, type, 0))
     // On a Unix socket this succeeds or fails at once.
-    let result = try? unsafe withSocketAddress { unsafe Glibc.connect(descriptor.rawValue, $0, $1) }
+    let result = try? unsafe withSocketAddress { unsafe NetwatchLibC.connect(descriptor.rawValue, $0, $1) }
     guard let result else { throw SystemError(operation: "connect", code: ENAMETOOLONG) }
     guard result == 0 else { throw .last("connect") }
     return descriptor
