@@ -21,14 +21,18 @@ extension Unicode.Scalar {
 extension StringProtocol {
   /// The text for a terminal: each character that ``Unicode/Scalar/isUnsafeInTerminal`` is replaced by `?`.
   package var sanitizedForTerminal: String {
-    guard unicodeScalars.contains(where: \.isUnsafeInTerminal) else { return String(self) }
+    let text = String(self)
+    guard text.unicodeScalars.contains(where: \.isUnsafeInTerminal) else { return text }
     var result = ""
-    for scalar in unicodeScalars { result.unicodeScalars.append(scalar.isUnsafeInTerminal ? "?" : scalar) }
+    for scalar in text.unicodeScalars { result.unicodeScalars.append(scalar.isUnsafeInTerminal ? "?" : scalar) }
     return result
   }
 }
 
 extension String {
   /// The code of the stream as words, such as `no carrier` for `no_carrier`.
-  package var words: String { String(map { $0 == "_" || $0 == "-" ? " " : $0 }) }
+  package var words: String {
+    String(
+      decoding: utf8.map { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
+  }
 }

@@ -107,14 +107,6 @@ extension Double {
   }
 }
 
-extension String {
-  /// The words of a code of the stream, such as `no carrier` for `no_carrier`.
-  package var words: String {
-    String(
-      decoding: utf8.map { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
-  }
-}
-
 extension Outage {
   /// The duration of the outage, for people.
   package var lengthWords: String {
