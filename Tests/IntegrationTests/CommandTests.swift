@@ -289,7 +289,8 @@ import Testing
         namespace.command([Programs.netwatch, "--check", "--format", "text"] + options))
       #expect(none.ending == .exited(1))
       #expect(
-        none.output.dropFirst().first == "  Offline: no route leads out over the interfaces that your options choose.")
+        none.output.dropFirst().first
+          == "  Offline: no route leads out over the interfaces that your options and rules choose.")
     }
     // A link without a route of its own does not lead out, although IPv4's lookup over this link would answer "on the
     // link".

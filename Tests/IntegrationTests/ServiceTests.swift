@@ -337,7 +337,9 @@ import Testing
     let result = try ChildProcess.run(user + [program, "serve"], environment: ["NETWATCH_SOCKET="])
     #expect(result.ending == .exited(2))
     #expect(
-      result.error == "netwatch: there is no XDG_RUNTIME_DIR for the socket; write the socket's path with --socket")
+      result.error
+        == "netwatch: there is no XDG_RUNTIME_DIR for the socket; set NETWATCH_SOCKET to its path, here and for all that uses the service"
+    )
   }
 
   @Test func `the default socket is in XDG_RUNTIME_DIR`() throws {

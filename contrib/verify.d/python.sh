@@ -87,7 +87,15 @@ own = {name for name in names if "/site-packages/libnetwatch" in name}
 wanted = re.compile(r"/lib(nl-|nl_|netwatch|cares|idn2|unistring|swift)")
 assert own and not [name for name in names - own if wanted.search(name)]'
 }
+installs_plain() {
+  "$python" -m venv "$work/plain" && "$work/plain/bin/pip" --disable-pip-version-check install --no-cache-dir "$top/contrib/bindings/python"
+}
+names_what_is_missing() {
+  NETWATCH_LIBRARY=$work/none "$work/plain/bin/python" -c 'import libnetwatch; libnetwatch.current()' 2>&1 | grep -F 'install libnetwatch1'
+}
 expect "README: names the glibc that the wheel needs" needs_glibc
+expect "README: the package installs without the C library" installs_plain
+expect "README: the package says what it lacks then" names_what_is_missing
 expect "the wheel installs into a fresh environment" installs
 # The environment of this shell is not inherited, and there is no Swift in PATH.
 clean=(env -i PATH="$work/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin" HOME="$work" LC_ALL=C.UTF-8)

@@ -45,7 +45,8 @@ extension NetworkPath {
   private func cause(_ target: NetworkTarget, isSelective: Bool, after lost: LostInterface?) -> String {
     switch reason {
     case .noRoute where isSelective:
-      return "no route leads \(target == .internet ? "out" : "there") over the interfaces that your options choose"
+      let place = target == .internet ? "out" : "there"
+      return "no route leads \(place) over the interfaces that your options and rules choose"
     case .vpnWithoutUnderlay:
       let tunnels = links.filter { $0.fault == nil && $0.role.tunnelKind != nil }
       return "the route leads into "

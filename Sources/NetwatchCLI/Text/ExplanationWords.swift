@@ -20,7 +20,8 @@ struct ExplanationWords {
     case .excluded(let index):
       [
         .init(
-          topic: .link, text: "\(name(index)) does not count, because of your options; netwatch tries the links that do"
+          topic: .link,
+          text: "\(name(index)) does not count, because of your options or rules; netwatch tries the links that do"
         )
       ]
     case .noneInstead:

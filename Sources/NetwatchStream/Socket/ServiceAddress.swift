@@ -32,7 +32,9 @@ package struct ServiceAddress: Hashable, Sendable {
     if let explicit { return explicit }
     if let user { return user }
     if geteuid() == 0 { return .system }
-    throw PlainError("there is no XDG_RUNTIME_DIR for the socket; write the socket's path with --socket")
+    throw PlainError(
+      "there is no XDG_RUNTIME_DIR for the socket; set NETWATCH_SOCKET to its path, here and for all that uses the service"
+    )
   }
 
   private static var explicit: ServiceAddress? {

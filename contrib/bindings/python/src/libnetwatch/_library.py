@@ -40,8 +40,9 @@ def library() -> ctypes.CDLL:
         try:
             return _declared(ctypes.CDLL(candidate))
         except (OSError, AttributeError) as error:
-            problems.append(f"{candidate}: {error}")
-    raise NetwatchError(2, "cannot load libnetwatch.so.1: " + "; ".join(problems))
+            problems.append(str(error))
+    advice = "install libnetwatch1 or the wheel of contrib/bindings/python/build, or set NETWATCH_LIBRARY to its file"
+    raise NetwatchError(2, f"the C library is missing ({'; '.join(problems)}); {advice}")
 
 
 def _declared(loaded: ctypes.CDLL) -> ctypes.CDLL:
