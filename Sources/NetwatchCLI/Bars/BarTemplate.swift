@@ -73,8 +73,8 @@ struct BarTemplate: Hashable {
   }
 
   private static func unknownField(_ name: Substring) -> PlainError {
-    let hint = BarField.names.nearest(to: String(name)).map { "did you mean {\($0)}? " } ?? ""
-    return PlainError("{\(name)} is no field; \(hint)there are \(BarField.list). Write {{ for a brace")
+    let hint = BarField.names.nearest(to: String(name)).map { "did you mean {\($0)}? There" } ?? "there"
+    return PlainError("{\(name)} is no field; \(hint) are \(BarField.list). Write {{ for a brace")
   }
 }
 
