@@ -1,7 +1,7 @@
 import CLibNetlink
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Answers ``RouteQuery`` by the kernel's routes, rules and next hops.
 package struct RouteQueries {

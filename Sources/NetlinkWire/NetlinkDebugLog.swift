@@ -1,7 +1,7 @@
 import CLibNetlink
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The log for `NETWATCH_DEBUG=netlink`: each message of a socket on stderr, in words and as bytes.
 package struct NetlinkDebugLog {

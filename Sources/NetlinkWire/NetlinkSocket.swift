@@ -1,7 +1,7 @@
 import CLibNetlink
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// A netlink socket. libnl opens it and joins groups. Messages are read into one fixed buffer, which needs no allocation and no
 /// second system call for the size.

@@ -1,6 +1,6 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 import Synchronization
 
 /// An epoll loop on one thread: descriptors, timers, signals, and jobs from other threads.

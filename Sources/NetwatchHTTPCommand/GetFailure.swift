@@ -1,6 +1,6 @@
-import NetwatchLibC
 import HTTPTypes
 import NetwatchHTTP
+import NetwatchLibC
 
 /// The reason why there is no file, as a sentence.
 struct GetFailure: Error, Hashable, CustomStringConvertible {

@@ -1,9 +1,9 @@
 import FoundationEssentials
-import NetwatchLibC
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
+import NetwatchLibC
 import NetwatchOptions
 import NetwatchStream
 

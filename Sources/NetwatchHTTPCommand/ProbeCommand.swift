@@ -1,8 +1,8 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
+import NetwatchLibC
 import NetwatchOptions
 
 /// `netwatch-http probe`: tests once whether the internet is reachable, for `--probe`.

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The progress in the last line of the terminal on standard error, which is redrawn.
 final class ProgressDisplay {

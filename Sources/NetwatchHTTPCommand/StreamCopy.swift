@@ -1,8 +1,8 @@
-import NetwatchLibC
 import HTTPTypes
 import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
+import NetwatchLibC
 
 /// A body that is written to a descriptor as it arrives: a pipe, a terminal or a device. A slow reader makes the server wait.
 final class StreamCopy: Retrieval {

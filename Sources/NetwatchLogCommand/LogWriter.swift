@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchLog
 
 /// Reads lines from standard input, and stores the entries that a ``LogMachine`` makes of them, until the input ends.

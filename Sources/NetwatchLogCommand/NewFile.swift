@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Writes a file under another name, and renames it when it is complete, so that no reader finds a part of it.
 enum NewFile {

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Standard output.
 enum Output {

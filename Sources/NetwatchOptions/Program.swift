@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// What a program does with its command line.
 package enum Program {

@@ -1,7 +1,7 @@
 import CLibCAres
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// One request to c-ares, which reads the system's configuration anew for each. This is the only file that uses the library.
 ///

@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The lookup of one host name by the system: the sources in nsswitch.conf, such as multicast DNS or a directory.
 ///

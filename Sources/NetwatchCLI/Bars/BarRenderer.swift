@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchStream
 
 /// Prints lines for a bar. A line that is equal to the previous one is not printed, unless the bar needs it twice.

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 import NetwatchOptions
 
 /// The format of lines.

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchStream
 
 /// `netwatch run`: runs a command and counts it as one request.

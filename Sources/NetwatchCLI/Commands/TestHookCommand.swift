@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchStream
 
 /// `netwatch test-hook`: runs a hook once for an example of a line.

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// A file that may run as a hook: only root and the user of this process can change or replace it, and can change the way to it.
 struct HookFile {

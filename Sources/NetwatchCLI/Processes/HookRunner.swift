@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchStream
 
 /// Runs hooks for each line, one at a time. Of the lines that come while hooks run, only the newest is kept.

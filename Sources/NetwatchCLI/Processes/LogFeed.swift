@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchLines
 import NetwatchStream
 

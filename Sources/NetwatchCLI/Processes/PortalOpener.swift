@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Opens a login page with xdg-open. The URL is one argument, percent-encoded, and netwatch does not pass it to a shell.
 enum PortalOpener {

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The sockets that systemd passes to a service, and the messages that systemd expects.
 ///

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The user to which a service of root switches when it listens. Clients trust a socket on which root listens, and the service
 /// itself needs no rights of root.

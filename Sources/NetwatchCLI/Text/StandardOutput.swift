@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Standard output as a stream of lines. Each line is one write(2).
 final class StandardOutput {

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 enum ColorChoice: String, CaseIterable {
   case auto, always, never

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// A terminal whose whole screen is drawn, and whose keys are read one by one. The terminal is restored at the end, on signals
 /// that end the program, and while the program is suspended.

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchStream
 
 /// Prints lines for people: time, mark, connection, interface, address, reason.

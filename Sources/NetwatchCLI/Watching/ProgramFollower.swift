@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchNetlink
 
 /// Prints what programs receive and send, once a second.

@@ -1,6 +1,6 @@
 import FoundationEssentials
-import NetwatchLibC
 import HTTPTypes
+import NetwatchLibC
 
 /// A destination for the body of a response. Belongs to the loop.
 protocol BodySink: AnyObject {

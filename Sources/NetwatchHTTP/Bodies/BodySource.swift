@@ -1,6 +1,6 @@
 import FoundationEssentials
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// The result of asking a body for its next bytes.
 package enum BodySupply {

@@ -1,7 +1,7 @@
 import CLibCurl
 import CLibOpenSSL
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// What libcurl knows of the last transfer of the handle.
 extension CurlEasy {

@@ -1,7 +1,7 @@
 import CLibCurl
-import NetwatchLibC
 import HTTPTypes
 import Netwatch
+import NetwatchLibC
 
 /// One transfer of libcurl, which is reused for the next request. The handle never leaves this folder.
 @safe final class CurlEasy {

@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The sockets that libcurl waits for, watched by the loop.
 ///

@@ -1,7 +1,7 @@
 import FoundationEssentials
-import NetwatchLibC
 import HTTPTypes
 import Netwatch
+import NetwatchLibC
 
 /// The bytes of an incomplete download, and the facts about them: `NAME.netwatch-part` and `NAME.netwatch-part.json`. While a
 /// download begins again, its bytes go into `NAME.netwatch-part.new`, and the old file stays unchanged.

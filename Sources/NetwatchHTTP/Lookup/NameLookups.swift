@@ -1,8 +1,8 @@
 import CLibCurl
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Looks up host names for a session's requests, in threads that are never waited for. Belongs to the session's loop.
 ///

@@ -1,9 +1,9 @@
 import CLibNetlink
 import CLinuxLink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Asks the kernel for the routes of connections over netlink, and reports when routes may have changed. Needs no privilege.
 ///

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// An address and a port, as in the kernel's `sockaddr`.
 struct SocketAddress: Hashable, Sendable {

@@ -1,7 +1,7 @@
 import CLibOpenSSL
 import FoundationEssentials
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// A certificate to pin, or to trust as a root. Two are equal if their bytes are equal.
 public struct X509Certificate: Hashable, Sendable {

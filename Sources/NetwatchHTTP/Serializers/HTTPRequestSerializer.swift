@@ -1,7 +1,7 @@
 import FoundationEssentials
-import NetwatchLibC
 import HTTPTypes
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// A serializer that puts parameters into a request.
 public protocol RequestSerializer: Sendable {

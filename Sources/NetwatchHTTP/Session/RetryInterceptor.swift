@@ -1,7 +1,7 @@
 import FoundationEssentials
-import NetwatchLibC
 import HTTPTypes
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// An interceptor that retries failed requests, after a delay that grows with each retry.
 ///

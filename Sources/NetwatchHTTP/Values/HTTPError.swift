@@ -1,7 +1,7 @@
 import FoundationEssentials
-import NetwatchLibC
 import HTTPTypes
 import Netwatch
+import NetwatchLibC
 
 /// The failure of a request: its kind, the operation that failed, and the error number of the library or the system.
 public struct HTTPError: Error, Sendable, CustomStringConvertible {

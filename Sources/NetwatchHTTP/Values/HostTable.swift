@@ -1,5 +1,5 @@
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// A table of values for hosts, by name, by address or by domain (`*.example.org`).
 struct HostTable<Value> {

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 extension HelperProgram {
   /// Checks whether the system has the libraries of the helper, by asking the loader, as ldd does. If the helper were started

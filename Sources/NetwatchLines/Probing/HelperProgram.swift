@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// A program that is linked to a library which netwatch itself does not use. If it is missing, only the features that need it
 /// do not work.

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 import NetwatchNetlink
 
 /// The settings of internet probes: `--probe` and the options that belong to it.

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// The contents of a log.
 package struct LogContents: Sendable {

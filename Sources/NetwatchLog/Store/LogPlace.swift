@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The location of a log: `log.sqlite` in a folder that belongs to netwatch alone.
 package struct LogPlace: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import CLinux
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Byte locks on a file beside the database. The kernel releases them when their process ends, for whatever reason. Unlike
 /// process numbers, they also work across containers.

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// A time in the local calendar.
 package struct LocalTime: Hashable, Sendable {

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Counts the TCP connections that are in flight, by running a ``ConnectionActivity`` on the kernel's data. It scans while the
 /// count is wanted, and receives the ends of connections while something is in flight.

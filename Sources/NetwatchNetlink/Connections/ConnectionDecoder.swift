@@ -1,7 +1,7 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
+import NetwatchLibC
 
 /// Decodes the sock_diag messages about TCP and UDP sockets, in place and without allocating.
 ///

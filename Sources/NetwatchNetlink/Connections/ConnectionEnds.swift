@@ -1,8 +1,8 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Receives each TCP connection of this network namespace when the kernel destroys it. Needs no privilege.
 ///

@@ -1,8 +1,8 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Lists the TCP connections of this network namespace by sock_diag. Needs no privilege.
 ///

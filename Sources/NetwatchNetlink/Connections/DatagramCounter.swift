@@ -1,8 +1,8 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Counts whether datagrams of requests are in flight, by running a ``DatagramActivity`` on the kernel's data. It samples
 /// counters while the count is wanted, and lists UDP sockets while datagrams flow.

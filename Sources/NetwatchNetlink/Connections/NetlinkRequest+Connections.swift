@@ -1,7 +1,7 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The requests for TCP and UDP sockets. The kernel does not examine the sockets that a request leaves out.
 extension NetlinkRequest {

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Measures the traffic of programs, by running a ``ProgramMeter`` on the kernel's data. It lists connections at each look, and
 /// reads the ends of connections in between.

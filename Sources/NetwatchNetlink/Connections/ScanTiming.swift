@@ -1,7 +1,7 @@
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The timing of each scan of the TCP connections, for `NETWATCH_DEBUG=looks`. It is written to stderr.
 struct ScanTiming {

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Finds the programs that hold sockets, as far as this user may see them in /proc. The time of a search is limited: what is
 /// not found in time is searched for from there the next time.

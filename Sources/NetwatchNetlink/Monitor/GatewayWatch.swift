@@ -1,8 +1,8 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Reports the state of the path's routers in the kernel's neighbour table. No packet is sent.
 ///

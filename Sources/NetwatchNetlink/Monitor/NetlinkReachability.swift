@@ -1,7 +1,7 @@
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Runs a ``ReachabilityMachine`` on the kernel: facts go in, lookups come out, and paths are published.
 ///

@@ -1,8 +1,8 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The kernel's netlink on one loop: one socket of events for all watchers, and one for requests.
 ///

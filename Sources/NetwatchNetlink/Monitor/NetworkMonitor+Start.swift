@@ -1,7 +1,7 @@
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 extension NetworkMonitor {
   /// Starts a monitor on the kernel's netlink, with its own thread. Needs no privilege.

@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Finds the stage of the way to the internet that fails, for lines. It runs a ``StageMachine`` on the kernel's neighbour
 /// table, the configured name servers and the results of probes.

@@ -1,8 +1,8 @@
 import CLibNetlink
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Requests about the gateway of a link: its address and its hardware address. No packet is sent.
 struct GatewayQueries {

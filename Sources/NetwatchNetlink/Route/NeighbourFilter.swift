@@ -1,6 +1,6 @@
 import CLibNetlink
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// A socket filter for the neighbour table that passes the messages about some neighbours. On a busy network, each neighbour
 /// would otherwise wake the thread several times a minute.

@@ -1,6 +1,6 @@
 import CLibNetlink
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// A socket filter that drops unrelated routes in the kernel: 54,000 of them cost nothing.
 ///

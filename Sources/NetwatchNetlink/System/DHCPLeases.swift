@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The leases in files of DHCP clients that every user may read: those of systemd-networkd and of ISC dhclient.
 ///

@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The data of a network device in sysfs.
 ///

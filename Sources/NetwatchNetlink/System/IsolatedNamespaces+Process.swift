@@ -1,7 +1,7 @@
 import CLibNetlink
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 extension IsolatedNamespaces {
   /// The namespaces that belong to this process alone, determined without any privilege.

@@ -1,7 +1,7 @@
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The source of all input of a monitor: the kernel, the kernel with recording to a trace, or a trace.
 ///

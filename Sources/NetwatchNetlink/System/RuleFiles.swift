@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The files of rules of this machine and of the user who runs this process: `rules`, and the files of `rules.d` in the order of
 /// their names, in `/etc/netwatch` and then in the user's folder. Later statements count more.

@@ -1,5 +1,5 @@
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The interfaces of a USB device, from their folders in sysfs.
 struct USBDevice {

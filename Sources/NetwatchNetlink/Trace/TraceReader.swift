@@ -1,5 +1,5 @@
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Reads a trace, one line after the other. The memory that it uses is limited by the longest line of a trace.
 package final class TraceReader {

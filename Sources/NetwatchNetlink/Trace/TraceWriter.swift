@@ -1,7 +1,7 @@
-import NetwatchLibC
 import NetlinkWire
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// Writes a trace; see ``TraceFormat``. Each record is written with one write(2), so that it is in the file however the process
 /// ends.

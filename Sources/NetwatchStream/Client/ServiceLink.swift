@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// A connection to the first service that answers. The service counts the requests in ``requests`` for this process.
 ///

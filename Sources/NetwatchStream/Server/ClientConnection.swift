@@ -1,6 +1,6 @@
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// One client of the service: its connection, the output that waits for it, its unfinished input, and the requests that run for
 /// it.

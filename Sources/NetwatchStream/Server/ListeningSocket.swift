@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The Unix socket that a service listens on. If this object has created the socket's file, it removes the file at its end.
 package final class ListeningSocket {

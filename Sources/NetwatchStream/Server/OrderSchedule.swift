@@ -1,5 +1,5 @@
-import NetwatchLibC
 import Netwatch
+import NetwatchLibC
 
 /// Decides which client's orders the service carries out next. Pure.
 ///

@@ -1,6 +1,6 @@
 import CLinux
-import NetwatchLibC
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The process at the other end of a Unix socket: the one that listened for a client's socket, the one that connected for a
 /// server's.

@@ -1,7 +1,7 @@
 import CLinux
-import NetwatchLibC
 import Netwatch
 import NetwatchEventLoop
+import NetwatchLibC
 
 /// The address of a service: the path of the Unix socket that it listens on.
 package struct ServiceAddress: Hashable, Sendable {
