@@ -91,7 +91,9 @@ installs_plain() {
   "$python" -m venv "$work/plain" && "$work/plain/bin/pip" --disable-pip-version-check install --no-cache-dir "$top/contrib/bindings/python"
 }
 names_what_is_missing() {
-  NETWATCH_LIBRARY=$work/none "$work/plain/bin/python" -c 'import libnetwatch; libnetwatch.current()' 2>&1 | grep -F 'install libnetwatch1'
+  local said
+  said=$(NETWATCH_LIBRARY=$work/none "$work/plain/bin/python" -c 'import libnetwatch; libnetwatch.current()' 2>&1) && return 1
+  grep -F 'install libnetwatch1' <<<"$said"
 }
 expect "README: names the glibc that the wheel needs" needs_glibc
 expect "README: the package installs without the C library" installs_plain
