@@ -8,6 +8,7 @@ let package = Package(
     .executableTarget(
       name: "example",
       dependencies: [
-        .product(name: "Netwatch", package: "netwatch"), .product(name: "NetwatchNetlink", package: "netwatch"),
+        .product(name: "Netwatch", package: "netwatch"),
+        .product(name: "NetwatchNetlink", package: "netwatch"),
       ])
   ])
