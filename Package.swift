@@ -92,8 +92,7 @@ let package = Package(
       "NetwatchHTTP",
       [
         "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchIDNA", "NetlinkWire", "CLibCurl", "CLibNetlink",
-        "CLibOpenSSL",
-        "CLibPSL", "CLibZ", "CLinux", "CLinuxLink",
+        "CLibOpenSSL", "CLibPSL", "CLibZ", "CLinux", "CLinuxLink",
         .product(name: "HTTPTypes", package: "swift-http-types"),
         optional("Logging", "swift-log"), optional("Metrics", "swift-metrics"),
         optional("Tracing", "swift-distributed-tracing"),
@@ -115,8 +114,7 @@ let package = Package(
       "NetwatchCLI",
       [
         "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchLines", "NetwatchNetlink", "NetwatchOptions",
-        "NetwatchResolver",
-        "NetwatchStream",
+        "NetwatchResolver", "NetwatchStream",
       ]),
     .executableTarget(
       name: "NetwatchCommand", dependencies: ["NetwatchCLI", "NetwatchEventLoop"], swiftSettings: settings),
@@ -222,8 +220,7 @@ let package = Package(
       name: "DocumentationExamples",
       dependencies: [
         "Netwatch", "NetwatchLines", "NetwatchLog", "NetwatchNetlink", "NetwatchObservation", "NetwatchStream",
-        "NetwatchHTTP",
-        "NetwatchHTTPFoundation",
+        "NetwatchHTTP", "NetwatchHTTPFoundation",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/DocumentationExamples", swiftSettings: settings),

@@ -76,7 +76,8 @@ say "The wheel $(basename "$wheel"), in $("$python" --version)"
 
 # The wheel and the README must name the same version of glibc.
 needs_glibc() { [[ $wheel =~ manylinux_2_([0-9]+)_ ]] && grep -F "glibc 2.${BASH_REMATCH[1]} " "$top/contrib/bindings/python/README.md"; }
-installs() { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" --disable-pip-version-check install --no-index --no-cache-dir "$wheel"; }
+# installs NAME ARGUMENT…: makes an environment, and installs there what pip finds.
+installs() { "$python" -m venv "$work/$1" && "$work/$1/bin/pip" --disable-pip-version-check install --no-cache-dir "${@:2}"; }
 # Every library that the package loads must come from the wheel, except those of the C compiler.
 is_alone() {
   python -c 'import libnetwatch, re
@@ -87,18 +88,15 @@ own = {name for name in names if "/site-packages/libnetwatch" in name}
 wanted = re.compile(r"/lib(nl-|nl_|netwatch|cares|idn2|unistring|swift)")
 assert own and not [name for name in names - own if wanted.search(name)]'
 }
-installs_plain() {
-  "$python" -m venv "$work/plain" && "$work/plain/bin/pip" --disable-pip-version-check install --no-cache-dir "$top/contrib/bindings/python"
-}
 names_what_is_missing() {
   local said
   said=$(NETWATCH_LIBRARY=$work/none "$work/plain/bin/python" -c 'import libnetwatch; libnetwatch.current()' 2>&1) && return 1
   grep -F 'install libnetwatch1' <<<"$said"
 }
 expect "README: names the glibc that the wheel needs" needs_glibc
-expect "README: the package installs without the C library" installs_plain
+expect "README: the package installs without the C library" installs plain "$top/contrib/bindings/python"
 expect "README: the package says what it lacks then" names_what_is_missing
-expect "the wheel installs into a fresh environment" installs
+expect "the wheel installs into a fresh environment" installs venv --no-index "$wheel"
 # The environment of this shell is not inherited, and there is no Swift in PATH.
 clean=(env -i PATH="$work/venv/bin:/usr/bin:/bin:/usr/sbin:/sbin" HOME="$work" LC_ALL=C.UTF-8)
 export -f is_alone

@@ -60,7 +60,8 @@ class Program:
         try:
             return self.lines.get(timeout=PATIENCE_S)
         except queue.Empty:
-            subprocess.run(["ip", "addr"]), subprocess.run(["ip", "route"]), subprocess.run(["ss", "-tn"])
+            for state in (["ip", "addr"], ["ip", "route"], ["ss", "-tn"]):
+                subprocess.run(state)
             sys.exit(f"nothing came for {PATIENCE_S} s: {why}")
 
 

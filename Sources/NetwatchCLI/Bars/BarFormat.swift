@@ -308,7 +308,7 @@ extension LineBuffer {
     guard path.isReachable else {
       append("", .name, of: state, &scratch)
       append(": ")
-      return append(words: path.reason.rawValue)
+      return append(text: path.reason.description)
     }
     append("", .medium, of: state, &scratch)
     append(" ", .interface, of: state, &scratch)

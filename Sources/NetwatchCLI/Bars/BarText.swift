@@ -35,11 +35,6 @@ extension LineBuffer {
     }
   }
 
-  /// Appends a code of the stream as words, such as `no carrier` for `no_carrier`.
-  mutating func append(words code: String) {
-    for byte in code.utf8 { append(byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-") ? UInt8(ascii: " ") : byte) }
-  }
-
   /// Appends a byte to a JSON string, with an escape if necessary.
   mutating func append(json byte: UInt8) {
     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { append("\\") }

@@ -23,18 +23,7 @@ public struct RevocationList: Hashable, Sendable {
   /// - Parameter pem: The text.
   /// - Throws: `badSecurityPolicy` if there is no list, or one that cannot be decoded.
   public static func all(pem: String) throws(HTTPError) -> [RevocationList] {
-    let (begin, end) = ("-----BEGIN X509 CRL-----", "-----END X509 CRL-----")
-    var lists: [RevocationList] = []
-    for block in pem.components(separatedBy: begin).dropFirst() {
-      guard let stop = block.firstRange(of: end),
-        let der = Data(base64Encoded: String(block[..<stop.lowerBound]), options: .ignoreUnknownCharacters)
-      else { throw HTTPError(.badSecurityPolicy, "read revocation list", message: "not a list in PEM") }
-      lists.append(try RevocationList(der: der))
-    }
-    guard !lists.isEmpty else {
-      throw HTTPError(.badSecurityPolicy, "read revocation list", message: "there is none")
-    }
-    return lists
+    try pem.pemBlocks("X509 CRL", "read revocation list", otherwise: "not a list in PEM", RevocationList.init(der:))
   }
 
   /// Returns the revocation lists of a file in DER or PEM.

@@ -27,18 +27,8 @@ public struct X509Certificate: Hashable, Sendable {
   /// - Parameter pem: The text.
   /// - Throws: `badSecurityPolicy` if there is no certificate, or one that cannot be decoded.
   public static func all(pem: String) throws(HTTPError) -> [X509Certificate] {
-    let (begin, end) = ("-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----")
-    var certificates: [X509Certificate] = []
-    for block in pem.components(separatedBy: begin).dropFirst() {
-      guard let stop = block.firstRange(of: end),
-        let der = Data(base64Encoded: String(block[..<stop.lowerBound]), options: .ignoreUnknownCharacters)
-      else { throw HTTPError(.badSecurityPolicy, "read certificate", message: "not a certificate in PEM") }
-      certificates.append(try X509Certificate(der: der))
-    }
-    guard !certificates.isEmpty else {
-      throw HTTPError(.badSecurityPolicy, "read certificate", message: "there is none")
-    }
-    return certificates
+    try pem.pemBlocks(
+      "CERTIFICATE", "read certificate", otherwise: "not a certificate in PEM", X509Certificate.init(der:))
   }
 
   /// Returns the certificates of a file in DER or PEM, or of all files in a folder whose names end in cer, crt, der or pem.
@@ -74,6 +64,30 @@ public struct X509Certificate: Hashable, Sendable {
     } catch {
       throw HTTPError(.badSecurityPolicy, "read \(path)", message: error.message)
     }
+  }
+}
+
+extension String {
+  /// Decodes the blocks of a kind in a PEM text. There may be other text between them.
+  ///
+  /// - Parameters:
+  ///   - label: The kind, such as `CERTIFICATE`.
+  ///   - operation: The operation for the errors, such as `read certificate`.
+  ///   - fault: The message about a block without an end, or that is not Base64.
+  ///   - value: Decodes the DER of a block.
+  /// - Throws: `badSecurityPolicy` if there is no block, or one that cannot be decoded.
+  func pemBlocks<Value>(
+    _ label: String, _ operation: String, otherwise fault: String, _ value: (Data) throws(HTTPError) -> Value
+  ) throws(HTTPError) -> [Value] {
+    var values: [Value] = []
+    for block in components(separatedBy: "-----BEGIN \(label)-----").dropFirst() {
+      guard let stop = block.firstRange(of: "-----END \(label)-----"),
+        let der = Data(base64Encoded: String(block[..<stop.lowerBound]), options: .ignoreUnknownCharacters)
+      else { throw HTTPError(.badSecurityPolicy, operation, message: fault) }
+      values.append(try value(der))
+    }
+    guard !values.isEmpty else { throw HTTPError(.badSecurityPolicy, operation, message: "there is none") }
+    return values
   }
 }
 
