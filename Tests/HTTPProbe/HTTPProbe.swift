@@ -62,7 +62,7 @@ enum HTTPProbe {
       switch result {
       case .success(let reply): print("got", reply.response.status.code)
       case .failure(let error):
-        print(error.kind, error.reason?.description ?? "-", error.code, error.domain?.description ?? "-", error.message)
+        print(error.kind.name, error.reason?.name ?? "-", error.code, error.domain?.description ?? "-", error.message)
       }
     }
     fflush(nil)

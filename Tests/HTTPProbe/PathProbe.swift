@@ -70,7 +70,7 @@ enum PathProbe {
             .joined(separator: " ")
           case .success(let reply):
             "\(reply.response.status.code) \(String(decoding: reply.value.prefix { $0 != 10 && $0 != 13 }, as: UTF8.self))"
-          case .failure(let error): error.kind.words
+          case .failure(let error): error.kind.description
           }
         warn(words[0], outcome, since: start)
         fresh?.invalidate()
@@ -103,7 +103,7 @@ enum PathProbe {
         let reply = try await session.resumableDownload(request, to: file, options: options)
         outcome = "\(reply.response.status.code) file"
       } catch {
-        outcome = error.kind.words
+        outcome = error.kind.description
       }
       warn(name, outcome, since: start)
     }

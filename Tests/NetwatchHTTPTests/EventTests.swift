@@ -20,11 +20,11 @@ private final class EventRecorder: HTTPEventObserver {
     case .resumed: "resumed"
     case .received(let response): "received \(response.status.code)"
     case .redirected(let request): "redirected \(request.path ?? "")"
-    case .retrying(_, let error): "retrying \(error?.kind.description ?? "")"
+    case .retrying(_, let error): "retrying \(error?.kind.name ?? "")"
     case .finished(.success(let response), _, _): "finished \(response.status.code)"
-    case .finished(.failure(let error), _, _): "finished \(error.kind)"
+    case .finished(.failure(let error), _, _): "finished \(error.kind.name)"
     case .serialized(.success(let value), _, by: let serializer): "serialized \(value) by \(serializer)"
-    case .serialized(.failure(let error), _, by: let serializer): "refused \(error.kind) by \(serializer)"
+    case .serialized(.failure(let error), _, by: let serializer): "refused \(error.kind.name) by \(serializer)"
     }
   }
 }
@@ -91,7 +91,7 @@ private final class EventRecorder: HTTPEventObserver {
     await #expect(throws: HTTPError.self) { try await session.data(for: "broken") }
     #expect(
       try await finished(1)
-        == ["created", "sent 1 /broken", "finished \(HTTPError.Kind.connectionLost)"])
+        == ["created", "sent 1 /broken", "finished \(HTTPError.Kind.connectionLost.name)"])
     recorder.events.change { $0 = [] }
     let options = HTTPTaskOptions.with { $0.interceptors = [RetryInterceptor()] }
     _ = try? await session.data(for: "busy", options: options)
@@ -110,7 +110,7 @@ private final class EventRecorder: HTTPEventObserver {
     #expect(try await eventually(result.now) { $0 != nil } == true)
     await #expect(throws: HTTPError.self) { try await session.send("x", as: Int.self) }
     try await eventually(recorder.words.last) {
-      $0 == "refused \(HTTPError.Kind.cannotDecodeContentData) by DecodableResponseSerializer<Int>"
+      $0 == "refused \(HTTPError.Kind.cannotDecodeContentData.name) by DecodableResponseSerializer<Int>"
     }
     // A task that fails before its serializer, or that has no serializer, causes no such event.
     await #expect(throws: HTTPError.self) { try await session.send("broken", as: TextResponseSerializer()) }

@@ -53,7 +53,7 @@ import Testing
       "\(error)"
         == "GET http://127.0.0.1:\(server.port)/other?…: the connection was lost (request: Empty reply from server)")
     #expect(error.localizedDescription == "The connection was lost: Empty reply from server.")
-    #expect("\(error.kind)" == "connectionLost" && error.kind.words == "the connection was lost")
+    #expect(error.kind.name == "connectionLost" && "\(error.kind)" == "the connection was lost")
   }
 
   @Test func `what lies beneath an error is said once`() {

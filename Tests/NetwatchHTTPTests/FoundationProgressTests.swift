@@ -96,7 +96,7 @@ import Testing
     let session = try HTTPSessionManager(baseURL: server.url)
     let kinds = Box<[String]>([])
     let task = session.dataTask("x") { result in
-      if case .failure(let error) = result { kinds.change { $0.append(error.kind.description) } }
+      if case .failure(let error) = result { kinds.change { $0.append(error.kind.name) } }
     }
     let whole = Progress(totalUnitCount: 1)
     whole.addChild(task.foundationProgress(on: Self.main), withPendingUnitCount: 1)

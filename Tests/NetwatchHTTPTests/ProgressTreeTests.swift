@@ -268,7 +268,7 @@ import Testing
     let kinds = Box<[String]>([])
     let tasks = [whole, part].map { tree in
       let task = session.dataTask("1000") { result in
-        if case .failure(let error) = result { kinds.change { $0.append(error.kind.description) } }
+        if case .failure(let error) = result { kinds.change { $0.append(error.kind.name) } }
       }
       tree.add(task)
       return task

@@ -42,7 +42,7 @@ import Testing
       [ends] result in
       switch result {
       case .success: ends.change { $0.append("success") }
-      case .failure(let error): ends.change { $0.append(error.kind.description) }
+      case .failure(let error): ends.change { $0.append(error.kind.name) }
       }
     }
   }

@@ -37,7 +37,7 @@
         let end =
           switch result {
           case .success(let response): ("http_response_status_code", "\(response.status.code)")
-          case .failure(let error): ("error_type", "\(error.kind)")
+          case .failure(let error): ("error_type", error.kind.name)
           }
         let dimensions = [
           ("http_request_method", event.request.method.rawValue), ("server_address", event.request.authority ?? ""),

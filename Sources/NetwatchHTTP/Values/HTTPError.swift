@@ -7,98 +7,100 @@ import NetwatchLibC
 public struct HTTPError: Error, Sendable, CustomStringConvertible {
   /// The kinds of failures that a program can tell apart. Later versions may add kinds.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the kind as code writes it, such as `timedOut`.
-    public let description: String
+    /// The name of the kind as code writes it, such as `timedOut`: for logs, metrics and other programs.
+    public let name: String
     /// The kind in a few words of English, such as `timed out`.
-    public let words: String
+    public let description: String
 
     /// The request was cancelled by its caller.
-    public static let cancelled = Kind(description: "cancelled", words: "cancelled")
+    public static let cancelled = Kind(name: "cancelled", description: "cancelled")
     /// The session manager was invalidated, or has been released.
-    public static let invalidated = Kind(description: "invalidated", words: "the session manager is invalidated")
+    public static let invalidated = Kind(name: "invalidated", description: "the session manager is invalidated")
     /// The task's ``HTTPTaskOptions/timeout`` or ``HTTPTaskOptions/totalTimeout`` has passed.
-    public static let timedOut = Kind(description: "timedOut", words: "timed out")
+    public static let timedOut = Kind(name: "timedOut", description: "timed out")
     /// The name of the server or of its proxy has no known address.
-    public static let notResolved = Kind(description: "notResolved", words: "the host was not found")
+    public static let notResolved = Kind(name: "notResolved", description: "the host was not found")
     /// AFNetworking's name for ``notResolved``.
     public static var cannotFindHost: Kind { notResolved }
     /// No connection to the server or its proxy could be made.
-    public static let cannotConnect = Kind(description: "cannotConnect", words: "cannot connect")
+    public static let cannotConnect = Kind(name: "cannotConnect", description: "cannot connect")
     /// The connection ended before the response was complete, or the server's bytes are not HTTP. ``HTTPError/reason`` tells which.
-    public static let connectionLost = Kind(description: "connectionLost", words: "the connection was lost")
+    public static let connectionLost = Kind(name: "connectionLost", description: "the connection was lost")
     /// The network path to the server is gone or has changed. There is no route to the server, or the local address, the
     /// interface or the route of the connection no longer exists.
-    public static let pathLost = Kind(description: "pathLost", words: "the path to the server was lost")
+    public static let pathLost = Kind(name: "pathLost", description: "the path to the server was lost")
     /// The task has waited for a path without success, or its options exclude the present path: see
     /// ``HTTPTaskOptions/requiredMedia`` and ``HTTPTaskOptions/allowsExpensivePath``.
-    public static let notReachable = Kind(description: "notReachable", words: "not reachable")
+    public static let notReachable = Kind(name: "notReachable", description: "not reachable")
     /// TLS failed for a reason other than a certificate. ``HTTPError/tlsFailure`` has the reason, if it is known.
     public static let secureConnectionFailed = Kind(
-      description: "secureConnectionFailed", words: "no secure connection")
+      name: "secureConnectionFailed", description: "no secure connection")
     /// The certificate or its chain is not valid, is for another name, or matches none of the pins. Nothing of the request was
     /// sent.
     public static let serverCertificateUntrusted = Kind(
-      description: "serverCertificateUntrusted", words: "the server's certificate is not trusted")
+      name: "serverCertificateUntrusted", description: "the server's certificate is not trusted")
     /// The server requires a client certificate, and ``HTTPSessionConfiguration/clientCertificates`` has none for the host.
     public static let clientCertificateRequired = Kind(
-      description: "clientCertificateRequired", words: "the server requires a client certificate")
+      name: "clientCertificateRequired", description: "the server requires a client certificate")
     /// The server has rejected the client certificate of the session.
     public static let clientCertificateRejected = Kind(
-      description: "clientCertificateRejected", words: "the server rejected the client certificate")
+      name: "clientCertificateRejected", description: "the server rejected the client certificate")
     /// The server has sent more redirects than ``HTTPTaskOptions/maximumRedirects``.
-    public static let tooManyRedirects = Kind(description: "tooManyRedirects", words: "too many redirects")
+    public static let tooManyRedirects = Kind(name: "tooManyRedirects", description: "too many redirects")
     /// The status of the response is not an accepted one.
-    public static let badServerResponse = Kind(description: "badServerResponse", words: "unacceptable response")
+    public static let badServerResponse = Kind(name: "badServerResponse", description: "unacceptable response")
     /// The body has a type that is not accepted, or cannot be decoded, or its compressed data is damaged or incomplete.
     public static let cannotDecodeContentData = Kind(
-      description: "cannotDecodeContentData", words: "the body cannot be decoded")
+      name: "cannotDecodeContentData", description: "the body cannot be decoded")
     /// The body is larger than ``HTTPTaskOptions/maximumResponseBytes`` or ``HTTPTaskOptions/maximumBytesInMemory``, or the head is
     /// larger than ``HTTPTaskOptions/maximumHeadBytes``, for which ``HTTPError/reason`` is `headTooLong`.
-    public static let responseTooLarge = Kind(description: "responseTooLarge", words: "the response is too large")
+    public static let responseTooLarge = Kind(name: "responseTooLarge", description: "the response is too large")
     /// The parameters or the body cannot be put into a request. In most cases nothing was sent, but this can also be a body
     /// that ended too early.
     public static let cannotEncodeRequest = Kind(
-      description: "cannotEncodeRequest", words: "the request cannot be encoded")
+      name: "cannotEncodeRequest", description: "the request cannot be encoded")
     /// The URL of a request or of a redirect cannot be used, for example because it is not http or https, or has no valid host.
-    public static let badURL = Kind(description: "badURL", words: "not a URL for a request")
+    public static let badURL = Kind(name: "badURL", description: "not a URL for a request")
     /// A file cannot be read or written.
-    public static let fileFailed = Kind(description: "fileFailed", words: "a file failed")
+    public static let fileFailed = Kind(name: "fileFailed", description: "a file failed")
     /// The security policy cannot be used as it is.
-    public static let badSecurityPolicy = Kind(description: "badSecurityPolicy", words: "unusable security policy")
+    public static let badSecurityPolicy = Kind(name: "badSecurityPolicy", description: "unusable security policy")
     /// There is no token to authenticate with, because it could not be refreshed.
-    public static let notAuthenticated = Kind(description: "notAuthenticated", words: "not authenticated")
+    public static let notAuthenticated = Kind(name: "notAuthenticated", description: "not authenticated")
     /// A ``RecordedTransport`` has no answer to the request.
-    public static let notRecorded = Kind(description: "notRecorded", words: "not recorded")
+    public static let notRecorded = Kind(name: "notRecorded", description: "not recorded")
     /// The session or the task cannot be made with its configuration. The message names the change to make.
-    public static let badConfiguration = Kind(description: "badConfiguration", words: "unusable configuration")
+    public static let badConfiguration = Kind(name: "badConfiguration", description: "unusable configuration")
     /// Any other failure, such as one of a library or of the system.
-    public static let other = Kind(description: "other", words: "failed")
+    public static let other = Kind(name: "other", description: "failed")
   }
 
   /// What has gone wrong with a connection or a response, for failures whose ``kind`` does not tell. Later versions may add reasons.
   public struct Reason: Hashable, Sendable, CustomStringConvertible {
-    /// The name of the reason as code writes it, such as `headTooLong`.
+    /// The name of the reason as code writes it, such as `headTooLong`: for logs, metrics and other programs.
+    public let name: String
+    /// The reason in a few words of English, such as `the head is too long`.
     public let description: String
 
     /// The other side has ended the connection at once (RST of TCP), or the stream of the request (RST_STREAM of HTTP/2).
-    public static let reset = Reason(description: "reset")
+    public static let reset = Reason(name: "reset", description: "the connection was reset")
     /// The other side has ended the connection in order, before the response was complete.
-    public static let closed = Reason(description: "closed")
+    public static let closed = Reason(name: "closed", description: "the connection was closed")
     /// The server is leaving an HTTP/2 connection (GOAWAY; RFC 9113, section 6.8), and has not processed the request.
-    public static let goneAway = Reason(description: "goneAway")
+    public static let goneAway = Reason(name: "goneAway", description: "the server is leaving the connection")
     /// The bytes are no HTTP response.
-    public static let notHTTP = Reason(description: "notHTTP")
+    public static let notHTTP = Reason(name: "notHTTP", description: "the answer is not HTTP")
     /// It cannot be known where the body ends: its length or its chunks are not valid (RFC 9112, section 6.3), or HTTP/2 frames
     /// are not.
-    public static let badFraming = Reason(description: "badFraming")
+    public static let badFraming = Reason(name: "badFraming", description: "the end of the body is not known")
     /// A body without a length ended with its TLS connection, but without the alert `close_notify`. A part of it may be missing
     /// (RFC 9112, section 9.8): see ``HTTPTaskOptions/acceptsMissingCloseNotify``.
-    public static let truncated = Reason(description: "truncated")
+    public static let truncated = Reason(name: "truncated", description: "the body may be incomplete")
     /// The head is larger than ``HTTPTaskOptions/maximumHeadBytes``, has more than 2,000 fields, or has a line of more than 100
     /// KiB, which libcurl does not read.
-    public static let headTooLong = Reason(description: "headTooLong")
+    public static let headTooLong = Reason(name: "headTooLong", description: "the head is too long")
     /// This process, or the system, has no file descriptor left for a connection.
-    public static let noDescriptors = Reason(description: "noDescriptors")
+    public static let noDescriptors = Reason(name: "noDescriptors", description: "no file descriptor is left")
   }
 
   /// The library or the standard that defines a ``code``.
@@ -215,7 +217,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
   /// underlying error, each one once. The query, the user and the password of the URL are left out.
   public var description: String {
     let detail = message.isEmpty ? "" : ": \(message)"
-    let text = "\(kind.words) (\(operation)\(detail))\(beneath)"
+    let text = "\(kind) (\(operation)\(detail))\(beneath)"
     return request.map { "\($0.title): \(text)" } ?? text
   }
 
@@ -234,7 +236,7 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
 extension HTTPError: LocalizedError {
   /// The failure for people, such as `The host was not found: example.org.` In English.
   public var errorDescription: String? {
-    let words = kind.words.prefix(1).uppercased() + kind.words.dropFirst()
+    let words = kind.description.prefix(1).uppercased() + kind.description.dropFirst()
     return message.isEmpty ? "\(words)." : "\(words): \(message)."
   }
 }
