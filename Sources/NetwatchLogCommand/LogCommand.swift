@@ -11,8 +11,8 @@ struct LogCommand {
   func run() throws -> ProcessEnding {
     if options.isJSON, options.isCSV { throw UsageError("--json and --csv contradict each other; give one.") }
     let selection = try LogSelection(options)
-    let contents = try selection.contents()
     let start = selection.start()
+    let contents = try selection.contents(since: start)
     let records = LogRecords()
     if options.isJSON {
       try options.showsOutages

@@ -18,8 +18,9 @@ struct LogSelection {
     }
   }
 
-  func contents() throws -> LogContents {
-    try LogContents(reading: options.file.map { LogPlace(path: $0) } ?? .forReading())
+  /// Reads the log as far as the history since a time in microseconds since 1970 needs it.
+  func contents(since moment: Int64) throws -> LogContents {
+    try LogContents(reading: options.file.map { LogPlace(path: $0) } ?? .forReading(), since: moment)
   }
 
   /// Returns the time from which on the log is printed, in microseconds since 1970.

@@ -11,8 +11,9 @@ struct ReportCommand {
     let selection = try LogSelection(options)
     let path = options.page
     if path.isEmpty { throw UsageError("report needs the name of a file, such as network.html.") }
-    let contents = try selection.contents()
-    let history = contents.history.since(selection.start(default: "30d"))
+    let start = selection.start(default: "30d")
+    let contents = try selection.contents(since: start)
+    let history = contents.history.since(start)
     let page = HTMLReport(history, traffic: contents.traffic, now: LogMoment.now.wall).text
     if path == "-" { try Output.write(page) } else { try NewFile.write(page, to: path) }
     return .exited(0)

@@ -54,6 +54,20 @@ import Testing
     #expect(days.allSatisfy { $0.spans.count <= 3 })
   }
 
+  @Test func `a clock that was wrong for a while hides no later run`() {
+    let decade = 315_360_000.0
+    let entries: [(Int64, LogEntry)] = [
+      (1, Self.change(0, Self.up, wall: decade)), (1, Self.change(5, Self.down)), (1, Self.change(10, Self.up)),
+      (20, Self.change(15, Self.up)), (20, Self.change(30, Self.down)), (20, Self.change(40, Self.up)),
+    ]
+    let runs = [Int64(1), 20].map { id in
+      let end = Self.moment(id == 1 ? 20 : 50)
+      return LogRun(id: id, seen: end.wall, seenMonotonic: end.monotonic, isLive: false)
+    }
+    let times = LogTimes(LogHistory(entries, runs: runs, now: Self.moment(60)).spans)
+    #expect((times.reachable, times.notReachable) == (35_000_000, 15_000_000))
+  }
+
   @Test func `an outage of 50 ms has its beginning, its length, its reason and what was lost`() {
     let history = Self.history([
       Self.change(1, Self.up), Self.change(2, Self.down), Self.change(2.05, Self.up), Self.change(3, Self.up),

@@ -64,6 +64,57 @@ import Testing
     #expect(contents.runs.map(\.isLive) == [true])
   }
 
+  @Test(arguments: 0..<40 as Range<UInt64>) func `a part of the log has the same history as the whole`(_ seed: UInt64)
+    throws
+  {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    var random = SplitMix(seed: seed)
+    let states = [
+      LogState(status: .notReachable, reason: "no_carrier"), LogState(status: .notReachable, reason: "no_route"),
+      LogState(status: .wifi, reason: "route_up", medium: .wired, interface: "eth0"),
+      LogState(status: .wwan, reason: "medium_changed", medium: .wwan, interface: "wwan0"),
+      LogState(status: .unknown, reason: "unresolved"),
+    ]
+    var hours: Int64 = 0
+    let start: Int64 = 1_795_000_000_000_000
+    func moment() -> LogMoment {
+      LogMoment(wall: start + hours * 3_600_000_000, monotonic: hours * 3_600_000_000, boot: hours * 3_600_000_000)
+    }
+    for _ in 0..<Int.random(in: 1...5, using: &random) {
+      // Up to three writers at once, of which each has seen another part.
+      var stores = try (0..<Int.random(in: 1...3, using: &random)).map { _ in try LogStore.open(place).store }
+      for _ in 0..<Int.random(in: 0...12, using: &random) {
+        hours += Int64.random(in: 1...9, using: &random)
+        let content: LogEntry.Content =
+          Int.random(in: 0..<6, using: &random) == 0
+          ? .suspend(1_800_000_000)
+          : .change(states.randomElement(using: &random) ?? states[0], count: Int64.random(in: 1...2, using: &random))
+        try stores.randomElement(using: &random)?.append([LogEntry(moment(), content)])
+      }
+      stores = []
+      hours += 1
+    }
+    let whole = try LogContents(reading: place)
+    for hour in stride(from: Int64(0), through: hours + 2, by: 3) {
+      let since = start + hour * 3_600_000_000 + 1
+      let part = try LogContents(reading: place, since: since)
+      #expect(part.entries(since: since) == whole.entries(since: since))
+      #expect(part.history.since(since).outages == whole.history.since(since).outages)
+      #expect(part.history.since(since).spans == whole.history.since(since).spans)
+    }
+  }
+
+  @Test func `a day out of a year is read without the rest`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let entries = Self.entries(days: 365, perDay: 50)
+    try LogStore.open(place).store.append(entries)
+    let day = try LogContents(reading: place, since: entries[364 * 50].moment.wall)
+    // The day, and the outage before it with its beginning.
+    #expect(day.entries.map(\.entry) == Array(entries.suffix(52)))
+  }
+
   @Test func `a year of 50 changes a day has at most 1 MB`() throws {
     let (place, folder) = try place()
     defer { _ = folder }

@@ -159,6 +159,9 @@ import NetwatchEventLoop
     return try step() ? integer(0) : nil
   }
 
+  /// Binds values for the rows that ``step()`` returns next.
+  func begin(_ values: Value...) throws(DatabaseError) { try bind(values) }
+
   enum Value {
     case integer(Int64)
     case text(String)

@@ -1,6 +1,7 @@
 import Netwatch
 
-/// The tables of the log. Times are in microseconds. A missing value of a state is stored as an empty text.
+/// The tables of the log. Times are in microseconds. A missing value of a state is stored as an empty text. The number of a run is
+/// at most that of its first entry, and larger than that of each run before it, so that readers know where a run begins.
 enum LogSchema {
   static let pageSize: Int64 = 4_096
   /// The number that identifies databases of netwatch: "ntwl" as a number.

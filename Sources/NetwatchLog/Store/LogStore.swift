@@ -132,7 +132,12 @@ package final class LogStore {
 
   private func beginRun(_ moment: LogMoment) throws(DatabaseError) -> Int64 {
     if let run { return run }
-    try database.prepare("INSERT INTO run VALUES (NULL, ?, ?)").run(.integer(moment.wall), .integer(moment.monotonic))
+    try database.prepare(
+      """
+      INSERT INTO run VALUES (
+        1 + max((SELECT coalesce(max(id), 0) FROM entry), (SELECT coalesce(max(id), 0) FROM run)), ?, ?)
+      """
+    ).run(.integer(moment.wall), .integer(moment.monotonic))
     let id = database.lastInsertedRow
     _ = lock.take(.run(id))
     run = id

@@ -97,7 +97,7 @@ private final class OutageFollower {
   }
 
   private func tell() throws {
-    for outage in try LogContents(reading: place).history.since(moment).outages {
+    for outage in try LogContents(reading: place, since: moment).history.since(moment).outages {
       if known.updateValue(outage.ending, forKey: outage.began) != outage.ending { continuation.yield(outage) }
     }
   }

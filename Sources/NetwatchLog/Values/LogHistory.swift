@@ -47,23 +47,16 @@ package struct LogHistory: Sendable {
     return result
   }
 
-  /// Merges the spans of several writers. The writer that began first counts; the others only add times that are not covered
-  /// yet.
+  /// Merges the spans of several writers, the first of which counts; the others only add times that are not covered yet. A
+  /// writer whose clock was wrong covers only the wrong times.
   private static func merged(_ runs: [[LogSpan]]) -> [LogSpan] {
-    let runs = runs.filter { !$0.isEmpty }.sorted { ($0.first?.began ?? 0) < ($1.first?.began ?? 0) }
     var result: [LogSpan] = []
-    var covered = Int64.min
-    for run in runs {
-      let range = covered..<Int64.max
-      var end = covered
-      for span in run {
-        guard let part = span.clipped(to: range) else { continue }
-        result.append(part)
-        end = max(end, part.end)
-      }
-      covered = end
+    var covered = RangeSet<Int64>()
+    for spans in runs {
+      for span in spans { result += span.outside(covered) }
+      for span in spans { covered.insert(contentsOf: span.began..<span.end) }
     }
-    return result
+    return result.sorted { $0.began < $1.began }
   }
 
   /// Merges outages that different writers have seen at the same time. Outages of one writer are never merged: they only seem
@@ -209,6 +202,21 @@ package struct LogSpan: Hashable, Sendable {
 
   /// The end, in microseconds since 1970.
   package var end: Int64 { began.addingSaturated(length) }
+
+  /// Returns the parts of the span that are not within `times`.
+  func outside(_ times: RangeSet<Int64>) -> [LogSpan] {
+    // Most spans are later than most times.
+    let earlier = times.ranges.lastIndex { $0.upperBound <= began }
+    var parts: [LogSpan] = []
+    var start = began
+    for range in times.ranges[(earlier.map { $0 + 1 } ?? 0)...] {
+      guard range.lowerBound < end else { break }
+      if let part = clipped(to: start..<max(start, range.lowerBound)) { parts.append(part) }
+      start = range.upperBound
+    }
+    if let part = clipped(to: start..<max(start, end)) { parts.append(part) }
+    return parts
+  }
 
   /// Returns the part of the span within a range of times in microseconds since 1970; nil if there is none.
   func clipped(to range: Range<Int64>) -> LogSpan? {
