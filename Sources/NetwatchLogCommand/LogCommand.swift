@@ -10,26 +10,46 @@ struct LogCommand {
 
   func run() throws -> ProcessEnding {
     if options.isJSON, options.isCSV { throw UsageError("--json and --csv contradict each other; give one.") }
+    if options.showsOutages, options.traffic != nil {
+      throw UsageError("--outages and --traffic contradict each other; give one.")
+    }
     let selection = try LogSelection(options)
     let start = selection.start()
     let contents = try selection.contents(since: start)
-    let records = LogRecords()
-    if options.isJSON {
-      try options.showsOutages
-        ? print(contents.history.since(start).outages, records.json)
-        : print(contents.entries(since: start), records.json)
-    } else if options.isCSV {
-      try Output.write((options.showsOutages ? LogRecords.outageColumns : LogRecords.entryColumns) + "\n")
-      try options.showsOutages
-        ? print(contents.history.since(start).outages, records.csv)
-        : print(contents.entries(since: start), records.csv)
-    } else {
-      let text = LogText(isUnicode: Output.isUnicode)
+    let (records, text) = (LogRecords(), LogText(isUnicode: Output.isUnicode))
+    if let period = options.traffic {
+      let isByMonth = period == .month
+      let sums = PeriodTraffic.sums(of: contents.traffic, byMonth: isByMonth)
+      let columns = LogRecords.trafficColumns(byMonth: isByMonth)
+      try print(sums, columns, records.json, records.csv, text.line) { text.summary(sums) }
+    } else if options.showsOutages {
       let history = contents.history.since(start)
-      try options.showsOutages ? print(history.outages, text.line) : print(contents.entries(since: start), text.line)
-      try Output.write(text.summary(history) + "\n")
+      try print(history.outages, LogRecords.outageColumns, records.json, records.csv, text.line) {
+        text.summary(history)
+      }
+    } else {
+      try print(contents.entries(since: start), LogRecords.entryColumns, records.json, records.csv, text.line) {
+        text.summary(contents.history.since(start))
+      }
     }
     return .exited(0)
+  }
+
+  /// Prints values in the format of the options. Text ends with a summary.
+  private func print<Value>(
+    _ values: [Value], _ columns: String, _ json: (Value) -> String, _ csv: (Value) -> String,
+    _ text: (Value) -> String,
+    summary: () -> String
+  ) throws(SystemError) {
+    if options.isJSON {
+      try print(values, json)
+    } else if options.isCSV {
+      try Output.write(columns + "\n")
+      try print(values, csv)
+    } else {
+      try print(values, text)
+      try Output.write(summary() + "\n")
+    }
   }
 
   /// Prints a line for each value, some hundred lines in each write.

@@ -167,6 +167,39 @@ import Testing
     #expect(made.ending == .exited(0) && made.output == [] && made.error == "")
     #expect(try hundredsOfKilobytes(in: page))
     #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["netwatch", "page.html"])
+    let sum = try #require(try objects("--traffic", "month").first)
+    #expect(sum["interface"] as? String == "v0" && (sum["month"] as? String)?.count == 7)
+    let sent = try #require(sum["sent_bytes"] as? Int)
+    #expect((200_000..<300_000).contains(sent))
+    #expect(
+      try log("--traffic", "day", "--csv")[1].hasSuffix(",v0,\(try #require(sum["received_bytes"] as? Int)),\(sent)"))
+    #expect(try log("--traffic", "day").last?.contains("kB sent") == true)
+    // A log that begins later has no bytes.
+    #expect(try log("--traffic", "day", "--since", "2099-01-01").first?.hasPrefix("No bytes were counted") == true)
+  }
+
+  /// In Berlin, 02:30 comes twice on 25 October 2026.
+  @Test func `the hour that comes twice has two offsets`() throws {
+    let writer = try ChildProcess([Programs.log, "write"], environment: [state])
+    for (number, time) in ["00:30", "01:30"].enumerated() {
+      writer.write(
+        #"{"v":1,"seq":\#(number + 1),"time":"2026-10-25T\#(time):00.000000Z","mono_ns":\#(number + 1)000000000,"#
+          + #""event":"reachability","reason":"no_route","reachability":{"status":"not-reachable","medium":null,"#
+          + #""interface":null,"index":null,"expensive":null,"vpn":null,"ipv4":null,"ipv6":null,"wifi":null},"#
+          + #""activity":{"state":"inactive","visible":false,"in_flight":0}}"# + "\n")
+    }
+    writer.closeInput()
+    #expect(try writer.wait() == .exited(0))
+    for (zone, times) in [
+      ("Europe/Berlin", ["2026-10-25 02:30:00+02:00", "2026-10-25 02:30:00+01:00"]),
+      ("America/St_Johns", ["2026-10-24 22:00:00-02:30", "2026-10-24 23:00:00-02:30"]),
+    ] {
+      let (_, output, _) = try ChildProcess.run([Programs.netwatch, "log"], environment: [state, "TZ=\(zone)"])
+      #expect(output.dropLast().map { String($0.prefix(25)) } == times)
+      let page = try ChildProcess.run(
+        [Programs.netwatch, "report", "--since", "2026-10-01", "-"], environment: [state, "TZ=\(zone)"])
+      #expect(page.output.joined().contains(times[0]))
+    }
   }
 
   @Test
@@ -355,6 +388,7 @@ import Testing
 
   @Test(arguments: [
     ["log", "--since", "tomorrow"], ["log", "--since", "2026-02-30"], ["log", "--json", "--csv"], ["--json", "log"],
+    ["log", "--traffic"], ["log", "--traffic", "year"], ["log", "--traffic", "day", "--outages"],
     ["log", "--interfaces"], ["--log"], ["-f", "--log", "--target", "192.0.2.1"], ["-f", "--log", "-i", "v0"],
     ["report"],
     ["status", "--log"],

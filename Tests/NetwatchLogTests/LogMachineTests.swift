@@ -71,6 +71,26 @@ import Testing
     #expect(machine.handle(.clock(awake)) == [])
   }
 
+  @Test func `days add up to months, and links stay apart`() {
+    let days = [
+      TrafficTally.Sum(day: 20_261_031, interface: "wlan0", received: 1_000, sent: 10),
+      TrafficTally.Sum(day: 20_261_101, interface: "wlan0", received: 2_000, sent: 20),
+      TrafficTally.Sum(day: 20_261_130, interface: "wlan0", received: .max, sent: 40),
+      TrafficTally.Sum(day: 20_261_130, interface: "eth0", received: 5, sent: 6),
+    ]
+    let text = LogText(isUnicode: false)
+    #expect(
+      PeriodTraffic.sums(of: days, byMonth: true).map(text.line) == [
+        "2026-10  wlan0             1.0 kB received     10 B sent",
+        "2026-11  eth0                 5 B received      6 B sent",
+        "2026-11  wlan0             9.2 EB received     60 B sent",
+      ])
+    let sums = PeriodTraffic.sums(of: Array(days.dropLast()), byMonth: false)
+    #expect(sums.map(\.name) == ["2026-10-31", "2026-11-01", "2026-11-30"])
+    #expect(text.summary(sums) == "9.2 EB received, 70 B sent")
+    #expect(text.summary([] as [PeriodTraffic]).hasPrefix("No bytes were counted in this time"))
+  }
+
   @Test func `bytes are what counters have grown by`() {
     var machine = LogMachine()
     func traffic(_ received: Int, _ sent: Int, _ name: String = "wlan0") {

@@ -34,6 +34,13 @@ struct LogOutputs {
     lines["--outages --json"] = outages.map(records.json)
     lines["--csv"] = [LogRecords.entryColumns] + entries.map(records.csv)
     lines["--outages --csv"] = [LogRecords.outageColumns] + outages.map(records.csv)
+    for isByMonth in [false, true] {
+      let sums = PeriodTraffic.sums(of: contents.traffic, byMonth: isByMonth)
+      let text = LogText(isUnicode: true)
+      lines["--traffic \(isByMonth)"] = sums.map(text.line) + [text.summary(sums)]
+      lines["--traffic \(isByMonth) --json"] = sums.map(records.json)
+      lines["--traffic \(isByMonth) --csv"] = [LogRecords.trafficColumns(byMonth: isByMonth)] + sums.map(records.csv)
+    }
     let page = HTMLReport(contents.history, traffic: contents.traffic, now: LogMoment.latest).text
     lines["report"] = page.split(separator: "\n").map(String.init)
     return lines

@@ -199,7 +199,7 @@ package struct HTMLReport {
       let bar =
         "<svg viewBox=\"0 0 100 14\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"bar\" width=\"\(Self.number(width))\" height=\"14\"/></svg>"
       return [
-        Self.date(sum.day), Self.escaped(sum.interface), sum.received.asBytes, sum.sent.asBytes, bar,
+        sum.date, Self.escaped(sum.interface), sum.received.asBytes, sum.sent.asBytes, bar,
       ]
     }
     return table("Bytes", ["Day", "Link", "Received", "Sent", "Share"], rows, numbers: [2, 3])
@@ -244,12 +244,6 @@ package struct HTMLReport {
   }
 
   private static func dateAndTime(_ wall: Int64) -> String { LocalTime(wall).dateAndTime }
-
-  /// Returns a day such as 20261124 in the form `2026-11-24`.
-  private static func date(_ day: Int64) -> String {
-    let parts = [day / 10_000, day / 100 % 100, day % 100]
-    return parts.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
-  }
 
   /// Returns a number with at most one digit after the point.
   private static func number(_ value: Double) -> String {

@@ -34,6 +34,12 @@ package final class LogRecords {
       + #""lost":\#(outage.lost.map { "{\(json($0))}" } ?? "null")}"#
   }
 
+  /// Returns the bytes of a period as one JSON object, without a newline.
+  package func json(_ traffic: PeriodTraffic) -> String {
+    #"{"v":1,"event":"traffic","\#(traffic.isMonth ? "month" : "day")":"\#(traffic.name)","#
+      + #""interface":\#(traffic.interface.json),"received_bytes":\#(traffic.received),"sent_bytes":\#(traffic.sent)}"#
+  }
+
   private func object(_ state: LogState) -> String {
     if let known = objects[state] { return known }
     let text = #""status":"\#(state.status.rawValue)","reason":\#(state.reason.json),\#(json(state))"#
@@ -59,6 +65,11 @@ package final class LogRecords {
   /// The line with the column names of outages in CSV.
   package static let outageColumns = "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn"
 
+  /// Returns the line with the column names of the bytes of periods in CSV.
+  package static func trafficColumns(byMonth isByMonth: Bool) -> String {
+    "\(isByMonth ? "month" : "day"),interface,received_bytes,sent_bytes"
+  }
+
   /// Returns an entry as one line of CSV, without a newline.
   package func csv(_ entry: LogEntry) -> String {
     let clocks = "\(entry.moment.monotonic),\(entry.moment.boot)"
@@ -83,6 +94,11 @@ package final class LogRecords {
         time(outage.began), seconds(outage.length), outage.reason, outage.isBeginningSeen ? "seen" : "unseen",
         outage.ending.rawValue,
       ] + (outage.lost.map(network) ?? Array(repeating: "", count: 6)))
+  }
+
+  /// Returns the bytes of a period as one line of CSV, without a newline.
+  package func csv(_ traffic: PeriodTraffic) -> String {
+    row([traffic.name, traffic.interface, "\(traffic.received)", "\(traffic.sent)"])
   }
 
   private func network(_ state: LogState) -> [String] {

@@ -3,8 +3,8 @@ import Netwatch
 /// The log in the format for people.
 ///
 /// ```
-/// 2026-11-24 14:02:11  * wifi           wlan0         "Home", route up
-/// 2026-11-24 14:05:40  - not reachable                no carrier
+/// 2026-11-24 14:02:11+01:00  * wifi           wlan0         "Home", route up
+/// 2026-11-24 14:05:40+01:00  - not reachable                no carrier
 /// ```
 package final class LogText {
   /// Whether the terminal shows characters beyond ASCII.
@@ -47,6 +47,22 @@ package final class LogText {
     let unseen = outage.isBeginningSeen ? nil : "beginning not seen"
     let details = [path, outage.reason.words.sanitizedForTerminal, unseen].compactMap { $0 }.joined(separator: ", ")
     return "\(date(outage.began))  \(mark(.notReachable)) \(outage.lengthWords)  \(details)"
+  }
+
+  /// Returns the bytes of a period as one line, without a newline.
+  package func line(_ traffic: PeriodTraffic) -> String {
+    let bytes = [traffic.received, traffic.sent].map { bytes in
+      String(repeating: " ", count: max(7 - bytes.asBytes.count, 0)) + bytes.asBytes
+    }
+    return "\(traffic.name)  \(padded(traffic.interface.sanitizedForTerminal, 15))  \(bytes[0]) received  \(bytes[1]) sent"
+  }
+
+  /// Returns a sentence about the bytes of all periods.
+  package func summary(_ traffic: [PeriodTraffic]) -> String {
+    guard !traffic.isEmpty else { return "No bytes were counted in this time; --traffic beside --log counts them." }
+    let received = traffic.reduce(Int64(0)) { $0.addingSaturated($1.received) }
+    let sent = traffic.reduce(Int64(0)) { $0.addingSaturated($1.sent) }
+    return "\(received.asBytes) received, \(sent.asBytes) sent"
   }
 
   /// Returns a sentence with the number of outages, their total time, and the availability.

@@ -13,6 +13,8 @@ package struct LocalTime: Hashable, Sendable {
   private let minute: Int
   private let second: Int
   private let weekday: Int
+  /// How far the local time is ahead of UTC, in minutes.
+  private let offset: Int
 
   /// Converts a time.
   ///
@@ -28,6 +30,7 @@ package struct LocalTime: Hashable, Sendable {
     minute = unsafe Int(local.tm_min)
     second = unsafe Int(local.tm_sec)
     weekday = unsafe Int(local.tm_wday)
+    offset = unsafe Int(local.tm_gmtoff) / 60
   }
 
   /// Returns the time of a local date and time of day, in microseconds since 1970. Nil if the calendar does not have it.
@@ -55,7 +58,8 @@ package struct LocalTime: Hashable, Sendable {
 
   /// The date, such as `2026-11-24`.
   package var date: String { text { $0.append(date: self) } }
-  /// The date and time, such as `2026-11-24 14:05:09`.
+  /// The date and time with the offset from UTC, such as `2026-11-24 14:05:09+01:00`. Without it, an hour at the end of summer time
+  /// has two meanings.
   package var dateAndTime: String {
     text { buffer in
       buffer.append(date: self)
@@ -63,6 +67,10 @@ package struct LocalTime: Hashable, Sendable {
         buffer.append(mark)
         buffer.appendDecimal(UInt64(clamping: number), digits: 2)
       }
+      buffer.append(offset < 0 ? "-" : "+")
+      buffer.appendDecimal(UInt64(offset.magnitude) / 60, digits: 2)
+      buffer.append(":")
+      buffer.appendDecimal(UInt64(offset.magnitude) % 60, digits: 2)
     }
   }
   /// The weekday and date, such as `Tue 24 Nov`.

@@ -106,6 +106,11 @@ package struct TrafficTally: Hashable, Sendable {
     package init(day: Int64, interface: String, received: Int64, sent: Int64) {
       (self.day, self.interface, self.received, self.sent) = (day, interface, received, sent)
     }
+
+    /// The day as text, such as `2026-11-24`.
+    package var date: String {
+      [day / 10_000, day / 100 % 100, day % 100].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
+    }
   }
 
   private struct Counter: Hashable, Sendable {
