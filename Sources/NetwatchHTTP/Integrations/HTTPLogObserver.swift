@@ -31,7 +31,7 @@
       case .waiting: logger.notice("a request waits for the network", metadata: metadata)
       case .retrying(let delay, let error):
         metadata["delay"] = "\(delay)"
-        if let error { metadata["error.type"] = error.kind.name }
+        if let error { metadata["error.type"] = .string(error.kind.name) }
         logger.notice("a request is tried again", metadata: metadata)
       case .finished(let result, let figures, _):
         metadata["duration"] = "\(figures.total)"
@@ -41,7 +41,7 @@
           metadata["http.response.status_code"] = "\(response.status.code)"
           logger.log(level: response.status.code < 400 ? .debug : .notice, "a request has ended", metadata: metadata)
         case .failure(let error):
-          metadata["error.type"] = error.kind.name
+          metadata["error.type"] = .string(error.kind.name)
           logger.error("a request has failed", metadata: metadata)
         }
       default: break

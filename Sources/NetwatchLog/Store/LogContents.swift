@@ -124,6 +124,7 @@ package struct LogContents: Sendable {
         neededSince = min(neededSince, wall)
       }
     }
-    return entries.reversed()
+    entries.reverse()
+    return entries
   }
 }

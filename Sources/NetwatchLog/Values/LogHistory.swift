@@ -51,10 +51,17 @@ package struct LogHistory: Sendable {
   /// writer whose clock was wrong covers only the wrong times.
   private static func merged(_ runs: [[LogSpan]]) -> [LogSpan] {
     var result: [LogSpan] = []
-    var covered = RangeSet<Int64>()
+    // Disjoint, in order.
+    var covered: [Range<Int64>] = []
     for spans in runs {
-      for span in spans { result += span.outside(covered) }
-      for span in spans { covered.insert(contentsOf: span.began..<span.end) }
+      for span in spans {
+        if let last = covered.last, span.began < last.upperBound {
+          result += span.outside(covered)
+        } else {
+          result.append(span)
+        }
+      }
+      covered = (covered + spans.map { $0.began..<$0.end }.united).united
     }
     return result.sorted { $0.began < $1.began }
   }
@@ -203,13 +210,11 @@ package struct LogSpan: Hashable, Sendable {
   /// The end, in microseconds since 1970.
   package var end: Int64 { began.addingSaturated(length) }
 
-  /// Returns the parts of the span that are not within `times`.
-  func outside(_ times: RangeSet<Int64>) -> [LogSpan] {
-    // Most spans are later than most times.
-    let earlier = times.ranges.lastIndex { $0.upperBound <= began }
+  /// Returns the parts of the span that are not within `times`, which are disjoint and in order.
+  func outside(_ times: [Range<Int64>]) -> [LogSpan] {
     var parts: [LogSpan] = []
     var start = began
-    for range in times.ranges[(earlier.map { $0 + 1 } ?? 0)...] {
+    for range in times where range.upperBound > start {
       guard range.lowerBound < end else { break }
       if let part = clipped(to: start..<max(start, range.lowerBound)) { parts.append(part) }
       start = range.upperBound
@@ -222,6 +227,21 @@ package struct LogSpan: Hashable, Sendable {
   func clipped(to range: Range<Int64>) -> LogSpan? {
     let (first, last) = (max(began, range.lowerBound), min(end, range.upperBound))
     return first < last ? LogSpan(began: first, length: last - first, content: content) : nil
+  }
+}
+
+extension [Range<Int64>] {
+  /// The same times as disjoint ranges, in order.
+  fileprivate var united: [Range<Int64>] {
+    var result: [Range<Int64>] = []
+    for range in sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = result.last, range.lowerBound <= last.upperBound {
+        result[result.count - 1] = last.lowerBound..<Swift.max(last.upperBound, range.upperBound)
+      } else {
+        result.append(range)
+      }
+    }
+    return result
   }
 }
 
