@@ -54,7 +54,8 @@ package final class LogText {
     let bytes = [traffic.received, traffic.sent].map { bytes in
       String(repeating: " ", count: max(7 - bytes.asBytes.count, 0)) + bytes.asBytes
     }
-    return "\(traffic.name)  \(padded(traffic.interface.sanitizedForTerminal, 15))  \(bytes[0]) received  \(bytes[1]) sent"
+    return
+      "\(traffic.name)  \(padded(traffic.interface.sanitizedForTerminal, 15))  \(bytes[0]) received  \(bytes[1]) sent"
   }
 
   /// Returns a sentence about the bytes of all periods.

@@ -99,9 +99,11 @@ extension LineBuffer {
     }
     if record.listsInterfaces {
       append(#","interfaces":["#)
+      let figures = (record.traffic ?? []).map { ($0.interfaceIndex, $0) }
+      let traffic = Dictionary(figures, uniquingKeysWith: { first, _ in first })
       for (position, interface) in record.path.links.enumerated() {
         if position > 0 { append(",") }
-        append(interface, in: record)
+        append(interface, in: record, traffic[interface.index])
       }
       append("]")
     }
@@ -293,7 +295,7 @@ extension LineBuffer {
     append("}")
   }
 
-  fileprivate mutating func append(_ interface: Interface, in record: EventRecord) {
+  fileprivate mutating func append(_ interface: Interface, in record: EventRecord, _ traffic: LinkTraffic?) {
     append(#"{"name":"#)
     append(name: interface.kernelName)
     append(#","index":"#)
@@ -313,10 +315,10 @@ extension LineBuffer {
       append("\"")
     }
     append("]")
-    if let traffic = record.traffic {
+    if record.traffic != nil {
       append(#","traffic":"#)
-      append(
-        traffic.first { $0.interfaceIndex == interface.index && $0.kernelName == interface.kernelName }, isNamed: false)
+      // An index can be used again, by a link of another name.
+      append(traffic.flatMap { $0.kernelName == interface.kernelName ? $0 : nil }, isNamed: false)
     }
     append("}")
   }
