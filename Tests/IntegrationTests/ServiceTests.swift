@@ -86,6 +86,17 @@ import Testing
     #expect(after["netwatch_transitions_total"] == 8)
     let seconds = try #require(after["netwatch_outage_seconds_total"])
     #expect(seconds >= 0.15)
+    // The present reason, since when, and that the writer lives.
+    #expect(after["netwatch_unreachable_reason{reason=\"link_down\"}"] == 1)
+    #expect(after["netwatch_unreachable_reason{reason=\"no_carrier\"}"] == 0)
+    #expect(before["netwatch_unreachable_reason{reason=\"link_down\"}"] == 0)
+    #expect(after.first { $0.key.hasPrefix("netwatch_build_info{version=\"") }?.value == 1)
+    let (written, changed) = (
+      after["netwatch_sample_timestamp_seconds"], after["netwatch_last_change_timestamp_seconds"]
+    )
+    let (start, now) = (try #require(before["netwatch_last_change_timestamp_seconds"]), Date.now.timeIntervalSince1970)
+    #expect(try now - 60...now ~= #require(written))
+    #expect(try start + 0.15...#require(written) ~= #require(changed))
     // An outage that has not ended also counts.
     let later = try #require(try metrics()["netwatch_outage_seconds_total"])
     #expect(later > seconds)
@@ -100,10 +111,11 @@ import Testing
     #expect(try client.nextLine() == "{\"v\":1,\"pong\":1}")
     client.send(" { \"stats\" : 1 } \r")
     // The first state is the first transition.
+    let first = try #require(try client.nextLine())
     #expect(
-      try client.nextLine()
-        == #"{"v":1,"stats":{"transitions":1,"netlink_overruns":0,"subscribers":2,"requests":0,"labels":[],"outages":{},"outage_ms":0}}"#
-    )
+      first.hasPrefix(
+        #"{"v":1,"stats":{"transitions":1,"netlink_overruns":0,"subscribers":2,"requests":0,"labels":[],"outages":{},"outage_ms":0,"last_change_ms":"#
+      ))
     other.send("{\"events\":false}")
     try other.ping()
     try service.namespace.run("ip link set v1 down")

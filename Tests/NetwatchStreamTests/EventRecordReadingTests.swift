@@ -163,7 +163,7 @@ import Testing
 
   @Test func `impossible numbers in the service's statistics are read as 0`() throws {
     let answer =
-      #"{"transitions":12,"netlink_overruns":13,"subscribers":14,"requests":15,"labels":[{"label":"a","requests":16}],"outages":{"no_route":17,"later":1},"outage_ms":18}"#
+      #"{"transitions":12,"netlink_overruns":13,"subscribers":14,"requests":15,"labels":[{"label":"a","requests":16}],"outages":{"no_route":17,"later":1},"outage_ms":18,"last_change_ms":19,"reason":"no_route"}"#
     func read(_ text: String) throws -> ServiceStatistics {
       ServiceStatistics(try #require(JSONValue(Array(text.utf8)[...])))
     }
@@ -171,9 +171,11 @@ import Testing
     #expect((right.transitions, right.netlinkOverruns, right.subscribers, right.requests) == (12, 13, 14, 15))
     #expect(right.labels == [NamedCount(name: "a", count: 16)])
     #expect(right.outages == [.noRoute: 17] && right.outageMilliseconds == 18)
-    #expect(right.line.hasSuffix(#","outages":{"no_route":17},"outage_ms":18}}"# + "\n"))
+    #expect(right.lastChangeMilliseconds == 19 && right.reason == .noRoute)
+    let counts = #","outages":{"no_route":17},"outage_ms":18,"last_change_ms":19,"reason":"no_route"}}"#
+    #expect(right.line.hasSuffix(counts + "\n"))
     for number in Self.extremes where number != "9e999" {
-      for old in ["12", "13", "14", "15", "16", "17", "18"] {
+      for old in ["12", "13", "14", "15", "16", "17", "18", "19"] {
         let changed = try read(answer.replacing(old, with: number))
         #expect(changed.subscribers >= 0 && changed.requests >= 0 && changed.labels.allSatisfy { $0.count >= 0 })
         _ = changed.line

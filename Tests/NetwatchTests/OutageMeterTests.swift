@@ -11,7 +11,9 @@ import Testing
   /// Returns a meter that has noted paths at these times in milliseconds.
   private func meter(_ paths: [(milliseconds: Int, ReachabilityStatus, ReachabilityReason)]) -> OutageMeter {
     var meter = OutageMeter()
-    for (time, status, reason) in paths { meter.note(Self.path(status, reason), at: .milliseconds(time)) }
+    for (time, status, reason) in paths {
+      meter.note(Self.path(status, reason), at: .milliseconds(time), wall: Int64(time))
+    }
     return meter
   }
 
@@ -55,6 +57,18 @@ import Testing
     #expect(within.time(at: .seconds(9)) == .milliseconds(300))
   }
 
+  @Test func `the last change is that between reachable and not`() {
+    #expect(meter([(5, .unknown, .unresolved)]).lastChange == nil)
+    #expect(meter([(5, .unknown, .unresolved), (9, .wifi, .initial), (12, .wwan, .mediumChanged)]).lastChange == 9)
+    let lost: [(Int, ReachabilityStatus, ReachabilityReason)] = [
+      (1, .wifi, .initial), (2, .notReachable, .noCarrier), (3, .notReachable, .linkDown), (4, .unknown, .unresolved),
+      (5, .notReachable, .noRoute),
+    ]
+    #expect(meter(lost).lastChange == 2 && meter(lost).reason == .noRoute)
+    #expect(meter(Array(lost.dropLast())).reason == nil)
+    #expect(meter(lost + [(6, .wwan, .routeUp), (7, .unknown, .unresolved), (8, .wifi, .resynced)]).lastChange == 6)
+  }
+
   @Test func `no order of times makes the time shorter`() {
     var meter = OutageMeter()
     var generator = SplitMix(seed: 22)
@@ -62,7 +76,7 @@ import Testing
     for _ in 0..<10_000 {
       let now = Duration.nanoseconds(Int64.random(in: 0...Int64.max, using: &generator))
       let status = [ReachabilityStatus.unknown, .notReachable, .wifi].randomElement(using: &generator) ?? .wifi
-      meter.note(Self.path(status, .noRoute), at: now)
+      meter.note(Self.path(status, .noRoute), at: now, wall: 0)
       #expect(meter.time(at: now) >= before)
       before = meter.time(at: now)
     }

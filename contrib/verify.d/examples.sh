@@ -77,6 +77,7 @@ try_prometheus() {
   expect metrics/netwatch.prom '^netwatch_reachable 0$'
   scrape >after
   expect after '^netwatch_reachable 0$'
+  expect after '^netwatch_unreachable_reason\{reason="no_carrier"\} 1$'
   expect after '^netwatch_outages_total\{reason="no_carrier"\} 1$'
   expect after '^netwatch_outages_total\{reason="no_route"\} 0$'
   plug_in

@@ -10,15 +10,24 @@ package struct OutageMeter: Hashable, Sendable {
   /// The time since which the status is known to be "not reachable". Nil while it is something else.
   private var start: Duration?
   private var isInOutage = false
+  /// The reason why the machine is not reachable, as it was published last. Nil while it is reachable, or the status is unknown.
+  package private(set) var reason: ReachabilityReason?
+  /// The time at which the machine last began or stopped being reachable, in nanoseconds since 1970 by the wall clock of that time. That
+  /// of the first path that says which, until there is a change. Nil before.
+  package private(set) var lastChange: Int64?
 
   package init() {}
 
   /// Notes a path that was published.
   ///
-  /// - Parameter now: The time of the monotonic clock, which stands still while the machine is suspended.
-  package mutating func note(_ path: NetworkPath, at now: Duration) {
+  /// - Parameters:
+  ///   - now: The time of the monotonic clock, which stands still while the machine is suspended.
+  ///   - wall: The time of the wall clock, in nanoseconds since 1970.
+  package mutating func note(_ path: NetworkPath, at now: Duration, wall: Int64) {
+    if path.status != .unknown, lastChange == nil || isInOutage == path.isReachable { lastChange = wall }
     timeBefore = time(at: now)
     start = path.status == .notReachable ? now : nil
+    reason = path.status == .notReachable ? path.reason : nil
     switch path.status {
     case .unknown: break
     case .wifi, .wwan: isInOutage = false

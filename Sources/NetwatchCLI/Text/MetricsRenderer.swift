@@ -11,13 +11,20 @@ final class MetricsRenderer: LineRenderer {
 
   func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) throws(PlainError) -> Bool {
     let statistics = asksService ? ServiceStatistics.ofRunningService(ofOurNetwork: true) : nil
-    try output.write(text(record, statistics))
+    try output.write(buildText + text(record, statistics))
     return true
+  }
+
+  /// Returns what shows that the writer lives: the version of the program, and the time.
+  private var buildText: String {
+    gauge("build_info", "The version of netwatch, which is always 1.", [("{version=\"\(NetwatchVersion.text)\"}", 1)])
+      + time("sample_timestamp", "The time of these metrics.", KernelClock.wall.nanoseconds / 1_000_000)
   }
 
   private func text(_ record: EventRecord, _ statistics: ServiceStatistics?) -> String {
     let path = record.path
     var text = gauge("reachable", "Whether the machine is reachable.", [("", path.isReachable ? 1 : 0)])
+    text += reasonText(path, statistics)
     text += gauge(
       "status", "1 for the kind of link that carries the traffic.",
       Medium.allCases.map { ("{medium=\"\($0.rawValue)\"}", path.medium == $0 ? 1 : 0) })
@@ -33,7 +40,21 @@ final class MetricsRenderer: LineRenderer {
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
     text += counter("netlink_overruns", "How often the kernel dropped messages.", "", statistics.netlinkOverruns)
+    if let change = statistics.lastChangeMilliseconds {
+      text += time("last_change_timestamp", "When the machine last began or stopped being reachable.", change)
+    }
     return text + outagesText(statistics)
+  }
+
+  /// Returns the reason why the machine is not reachable. Each reason is listed, so that none of them goes stale.
+  private func reasonText(_ path: NetworkPath, _ statistics: ServiceStatistics?) -> String {
+    // A service has seen what was lost; a single look sees only what is missing.
+    let present = path.status == .notReachable ? statistics?.reason ?? path.reason : nil
+    let known = ReachabilityReason.outages
+    let others = present.map { known.contains($0) ? [] : [$0] } ?? []
+    return gauge(
+      "unreachable_reason", "1 for the reason why the machine is not reachable.",
+      (known + others).map { ("{reason=\"\($0.rawValue)\"}", $0 == present ? 1 : 0) })
   }
 
   /// Returns the outages that a service has counted. Each reason is listed even before its first outage, because a series that
@@ -42,13 +63,12 @@ final class MetricsRenderer: LineRenderer {
     guard let counts = statistics.outages else { return "" }
     let reasons = ReachabilityReason.outages
     let others = ReachabilityReason.allCases.filter { counts[$0] != nil && !reasons.contains($0) }
-    let (seconds, rest) = statistics.outageMilliseconds.quotientAndRemainder(dividingBy: 1_000)
     return header(
       "outages_total", "How often the machine stopped being reachable, by reason.", "counter")
       + (reasons + others).map { "netwatch_outages_total{reason=\"\($0.rawValue)\"} \(counts[$0] ?? 0)\n" }.joined()
       + header(
         "outage_seconds_total", "How long the machine was not reachable, without the time of suspends.", "counter")
-      + "netwatch_outage_seconds_total \(seconds).\("\(1_000 + rest)".dropFirst())\n"
+      + "netwatch_outage_seconds_total \(Self.seconds(Int64(clamping: statistics.outageMilliseconds)))\n"
   }
 
   /// Returns the parts of `in_flight`. Parts that are not counted are left out.
@@ -97,6 +117,16 @@ final class MetricsRenderer: LineRenderer {
   private func gauge(_ name: String, _ help: String, _ samples: [(label: String, value: Int)]) -> String {
     header(name, help, "gauge")
       + samples.map { "netwatch_\(name)\($0.label) \($0.value)\n" }.joined()
+  }
+
+  private func time(_ name: String, _ help: String, _ milliseconds: Int64) -> String {
+    header("\(name)_seconds", help, "gauge") + "netwatch_\(name)_seconds \(Self.seconds(milliseconds))\n"
+  }
+
+  /// Returns a number of seconds with three digits after the point.
+  private static func seconds(_ milliseconds: Int64) -> String {
+    let (seconds, rest) = max(milliseconds, 0).quotientAndRemainder(dividingBy: 1_000)
+    return "\(seconds).\("\(1_000 + rest)".dropFirst())"
   }
 
   private func counter(_ name: String, _ help: String, _ label: String, _ value: UInt64) -> String {

@@ -90,7 +90,8 @@ final class Service {
     if failure != nil { return }
     let isOfPath = record.event == .initial || record.event == .reachability
     if isOfPath {
-      outages.note(record.path, at: .nanoseconds(record.monotonicNanoseconds))
+      outages.note(
+        record.path, at: .nanoseconds(record.monotonicNanoseconds), wall: record.nanosecondsSince1970)
       countCarrier(of: record.path)
     }
     log?.add(record)

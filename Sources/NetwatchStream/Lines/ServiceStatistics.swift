@@ -19,6 +19,11 @@ package struct ServiceStatistics: Hashable, Sendable {
   package var outages: [ReachabilityReason: UInt64]?
   /// The total time of these outages in milliseconds, including the outage that has not ended yet.
   package var outageMilliseconds: UInt64 = 0
+  /// The reason why the machine is not reachable. Nil while it is reachable, and if the service does not report it.
+  package var reason: ReachabilityReason?
+  /// The time at which the machine last began or stopped being reachable, in milliseconds since 1970. Nil if the service does not
+  /// report it, or does not know yet whether anything is reachable.
+  package var lastChangeMilliseconds: Int64?
 
   /// Creates counters; those that are not named here are zero or nil.
   package init(transitions: UInt64 = 0, netlinkOverruns: UInt64 = 0, subscribers: Int = 0) {
@@ -37,6 +42,8 @@ extension ServiceStatistics {
       transitions: UInt64(clamping: monitor.transitions), netlinkOverruns: UInt64(clamping: monitor.overruns))
     self.outages = outages.counts
     outageMilliseconds = UInt64(clamping: outages.time(at: now).nanoseconds / 1_000_000)
+    reason = outages.reason
+    lastChangeMilliseconds = outages.lastChange.map { $0 / 1_000_000 }
   }
 
   /// Returns the labels with the most requests, made harmless for a terminal.
@@ -61,6 +68,8 @@ extension ServiceStatistics {
     let known = ReachabilityReason.allCases.compactMap { reason in counts[reason.rawValue].map { (reason, $0) } }
     outages = Dictionary(known.map { ($0, UInt64(number($1))) }) { $1 }
     outageMilliseconds = UInt64(number(value["outage_ms"]))
+    reason = value["reason"]?.string.flatMap(ReachabilityReason.init)
+    lastChangeMilliseconds = value["last_change_ms"]?.integer(in: 0...Int64.max)
   }
 
   /// The response to a client that asks for the counters, as a line with its newline.
@@ -75,7 +84,9 @@ extension ServiceStatistics {
     let counts = ReachabilityReason.allCases.compactMap { reason in
       outages[reason].map { "\"\(reason.rawValue)\":\($0)" }
     }
-    return ",\"outages\":{\(counts.joined(separator: ","))},\"outage_ms\":\(outageMilliseconds)"
+    let change = lastChangeMilliseconds.map { ",\"last_change_ms\":\($0)" } ?? ""
+    let reason = reason.map { ",\"reason\":\"\($0.rawValue)\"" } ?? ""
+    return ",\"outages\":{\(counts.joined(separator: ","))},\"outage_ms\":\(outageMilliseconds)\(change)\(reason)"
   }
 }
 
