@@ -49,6 +49,20 @@ public struct FileDescriptor: ~Copyable, Sendable {
     }
   }
 
+  /// Returns the names in a folder, in no order. Empty if it cannot be read.
+  package static func names(inFolder path: String) -> [String] {
+    guard let list = unsafe opendir(path) else { return [] }
+    defer { unsafe closedir(list) }
+    var names: [String] = []
+    while let entry = unsafe readdir(list) {
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
+        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      names.append(name)
+    }
+    return names
+  }
+
   /// Writes all of `bytes`. If there is no room, it waits, even if the descriptor is non-blocking.
   ///
   /// - Throws: A ``SystemError``: `EPIPE` if the reader is gone (unless SIGPIPE is ignored, that signal is sent as well),

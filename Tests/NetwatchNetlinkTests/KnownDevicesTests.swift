@@ -52,6 +52,21 @@ import Testing
     }
   }
 
+  @Test func `a radio without a carrier is looked up each time`() {
+    var blocks: [RadioBlock?] = [nil, .soft, .soft, nil]
+    var devices = KnownDevices { _, _, _ in DeviceTraits(isWireless: true, radioBlock: blocks.removeFirst()) }
+    let running = Interface.upFlag | Interface.lowerUpFlag
+    let steps: [(UInt32, RadioBlock?)] = [
+      (running, nil), (running, nil), (Interface.upFlag, .soft), (0, .soft), (running, nil), (running, nil),
+    ]
+    for (flags, block) in steps {
+      var fact = card(flags: flags)
+      devices.identify(&fact)
+      #expect(fact.device?.radioBlock == block)
+    }
+    #expect(blocks.isEmpty)
+  }
+
   @Test func `a wireless event, with a name but no address, leaves what is known`() {
     let sysfs = Sysfs()
     var devices = make(sysfs)

@@ -42,6 +42,7 @@ import Testing
     + [
       "start 5 5", "resumed 5 5", "unresolved 5 5", "resolved 5 5", "resolved 5 5 10.0.0.1 fd00::1", "sampling 5 5 5",
       "signal 5 5", "quality 5 5 5", "leases 5 5", "tcp 1 2 3 4 5 6 7", "tcp end", "tcp cut", "device 3 wireless",
+      "device 3 wireless rfkill=soft",
       "device 4 type=a%20b", "lease 3 10.0.0.1", "namespaces users", "namespaces network", "set a b",
     ]
 

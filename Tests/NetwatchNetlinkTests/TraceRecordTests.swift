@@ -43,7 +43,11 @@ import Testing
       writer.write(call, failedWith: ENOBUFS, on: .event)
       expected.append(.failed(.event, call, code: ENOBUFS))
     }
-    for traits in [DeviceTraits(), DeviceTraits(type: "w wan%", isWireless: true, isTether: true)] {
+    let traits = [
+      DeviceTraits(), DeviceTraits(type: "w wan%", isWireless: true, isTether: true),
+      DeviceTraits(isWireless: true, radioBlock: .hard),
+    ]
+    for traits in traits {
       writer.write(traits, ofLink: 3)
       expected.append(.device(index: 3, traits))
     }

@@ -70,6 +70,26 @@ import Testing
     #expect(USBDevice(at: "\(sysfs.root)/nowhere").interfaces.isEmpty)
   }
 
+  @Test func `what forbids a radio to send is known, and stays no longer than it lasts`() throws {
+    let sysfs = try Sysfs(Adapter("a WiFi stick", "ff/ff/ff rt2800usb", type: "wlan", isTether: false))
+    let radio = "devices/1-4/1-4:1.0/net/usb0/phy80211"
+    let identity = DeviceIdentity(root: sysfs.root) { _ in nil }
+    func block() -> RadioBlock? {
+      identity.traits(name: "usb0", index: 7, hardwareAddress: 0x0200_0000_0009).radioBlock
+    }
+    try sysfs.write("phy0", to: "\(radio)/name")
+    #expect(block() == nil)
+    for (soft, hard, expected) in [
+      ("0", "0", nil), ("1", "0", .soft), ("1", "1", .hard), ("0", "1", .hard), ("0", "0", nil),
+    ]
+      as [(String, String, RadioBlock?)]
+    {
+      try sysfs.write(soft, to: "\(radio)/rfkill3/soft")
+      try sysfs.write(hard, to: "\(radio)/rfkill3/hard")
+      #expect(block() == expected)
+    }
+  }
+
   /// A folder in the form of /sys with one link: usb0 with the number 7, on the first interface of device 1-4 that has
   /// a driver for networks.
   private final class Sysfs {

@@ -22,6 +22,11 @@ public struct Interface: Hashable, Sendable, Identifiable {
   public var isConstrained: Bool { cost.isConstrained }
   /// The operational state (RFC 2863) that the kernel reports.
   public internal(set) var operationalState: OperationalState
+  /// How often the link has lost its carrier since it was made, as the kernel counts, including losses that were over before anybody
+  /// could see them. Nil before Linux 4.16.
+  public internal(set) var carrierLosses: Int?
+  /// What forbids the radio of a link without a carrier to send; nil if nothing does. As of the last change of the link.
+  public var radioBlock: RadioBlock? { device.radioBlock }
   /// The addresses of the link, in the order in which they appeared.
   public internal(set) var addresses: [InterfaceAddress] = []
 
@@ -98,6 +103,14 @@ public struct Interface: Hashable, Sendable, Identifiable {
     case .notPresent, .down, .lowerLayerDown, .testing, .dormant: return false
     }
   }
+}
+
+/// What forbids a radio to send (rfkill of Linux).
+public enum RadioBlock: String, Hashable, Sendable, CaseIterable {
+  /// A program has switched the radio off: a flight mode, or `rfkill block`.
+  case soft
+  /// A switch or a key of the machine has switched the radio off. No program can switch it on.
+  case hard
 }
 
 /// The name of a link as the kernel's bytes, at most 15 of them. They need not be UTF-8.

@@ -22,13 +22,16 @@ package struct DeviceTraits: Hashable, Sendable {
   package var isWireless = false
   /// Whether the device is a phone or modem that shares its connection over USB, and so looks like Ethernet.
   package var isTether = false
+  /// What forbids the radio of the device to send; nil if nothing does.
+  package var radioBlock: RadioBlock?
   /// Whether the user calls the link a modem. A modem behind pppd cannot be told from a PPPoE line.
   package var isModem = false
 
-  package init(type: String? = nil, isWireless: Bool = false, isTether: Bool = false) {
+  package init(type: String? = nil, isWireless: Bool = false, isTether: Bool = false, radioBlock: RadioBlock? = nil) {
     self.type = type
     self.isWireless = isWireless
     self.isTether = isTether
+    self.radioBlock = radioBlock
   }
 }
 

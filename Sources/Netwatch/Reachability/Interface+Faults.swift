@@ -22,10 +22,20 @@ extension Interface {
     }
   }
 
+  /// How the interface was switched off, in words that follow "is".
+  package var offWords: String {
+    switch radioBlock {
+    case .soft: "switched off by rfkill"
+    case .hard: "switched off by a switch of the machine (rfkill)"
+    case nil: "switched off"
+    }
+  }
+
   /// Returns the likely cause of a fault; nil if it is not known.
   package func advice(on fault: ReachabilityReason) -> String? {
     switch fault {
     case .linkDown: nil
+    case .noCarrier where radioBlock != nil, .dormant where radioBlock != nil: "its radio is \(offWords)"
     case _ where isLoopback: "it leads back to this machine"
     case .dormant: "it waits for something, such as an authentication"
     case .noCarrier where needsPorts: "none of its ports runs"
@@ -45,7 +55,7 @@ extension Interface: CustomStringConvertible, CustomDebugStringConvertible {
   public var description: String {
     let state: [String] =
       switch fault {
-      case .linkDown: ["switched off"]
+      case .linkDown: [offWords]
       case let fault?: ["\(fault)"]
       case nil: []
       }

@@ -134,8 +134,8 @@ extension NetworkPath {
   /// Returns what keeps an interface from working, as words that follow its name. Nil if it could work.
   fileprivate func faultWords(of interface: Interface) -> String? {
     switch interface.fault {
-    case .linkDown: "is switched off"
-    case .noCarrier where interface.medium == .wifi: "has not joined a network"
+    case .linkDown: "is \(interface.offWords)"
+    case .noCarrier where interface.radioBlock == nil && interface.medium == .wifi: "has not joined a network"
     case .noCarrier: "has no carrier" + (interface.advice(on: .noCarrier).map { " (\($0))" } ?? "")
     case .dormant: "waits for something, such as an authentication"
     case nil where !links.isUsable(interface): "has no port that runs"
@@ -220,7 +220,7 @@ extension NetworkPath {
     let former = (formerName ?? link?.name).map(\.sanitizedForTerminal) ?? "the link of the route"
     let advice = link.flatMap { $0.advice(on: reason) }.map { "; " + $0 } ?? ""
     switch reason {
-    case .linkDown: return "\(former) is " + (link == nil ? "gone" : "switched off")
+    case .linkDown: return "\(former) is \(link?.offWords ?? "gone")"
     case .noCarrier: return "\(former) has no carrier" + advice
     case .dormant: return "\(former) is dormant" + (advice.isEmpty ? "; it waits for something" : advice)
     case .noAddress: return "\(former) has no address that traffic can come from"

@@ -167,7 +167,7 @@ extension ExplanationWords {
     guard let interface = findings.snapshot.interface(index) else {
       return .init(topic: .link, text: "number \(index) is not there any more", isFault: true)
     }
-    var state = ["switched off"]
+    var state = [interface.offWords]
     if interface.isAdministrativelyUp {
       state = ["switched on", interface.hasCarrier ? "carrier" : "no carrier"]
       // The other states say no more than the carrier does.
@@ -182,7 +182,7 @@ extension ExplanationWords {
         ("interface", .string(interface.name)), ("up", .bool(interface.isAdministrativelyUp)),
         ("carrier", .bool(interface.hasCarrier)),
         ("operational_state", .string("\(interface.operationalState.name)")),
-      ])
+      ] + (interface.radioBlock.map { [("rfkill", .string($0.rawValue))] } ?? []))
   }
 
   // MARK: Sources
@@ -408,7 +408,7 @@ extension ExplanationWords {
     case .noCarrier where link?.needsPorts == true: return "none of the ports of \(subject) runs"
     case .noCarrier: return "\(subject) has no carrier"
     case .dormant: return "\(subject) waits for something, such as an authentication"
-    case .linkDown: return "\(subject) is " + (link == nil ? "gone" : "switched off")
+    case .linkDown: return "\(subject) is \(link?.offWords ?? "gone")"
     case .noAddress: return "\(subject) has no address that works"
     case .vpnWithoutUnderlay: return "the route leads into a tunnel, and nothing carries it"
     case .unresolved: return findings.resolution?.isDefinite == true ? "it has no address" : "its address is not known"

@@ -113,7 +113,7 @@ extension NetworkPath {
   }
 
   fileprivate func state(of interface: Interface) -> String {
-    if let fault = interface.fault { return fault == .linkDown ? "switched off" : fault.rawValue.words }
+    if let fault = interface.fault { return fault == .linkDown ? interface.offWords : fault.rawValue.words }
     if interface.isLoopback { return "loopback" }
     if isUsed(interface) { return "in use" }
     if let master = interface.masterIndex {

@@ -241,7 +241,8 @@ package final class NetlinkSource {
 }
 
 /// Adds to facts about links what only sysfs knows. It reads sysfs once for each link, and again when the link is switched on:
-/// the parts of a USB device appear one after another, and the link may be there before the rest.
+/// the parts of a USB device appear one after another, and the link may be there before the rest. While the link of a radio has
+/// no carrier, it is read each time, because rfkill may be the cause.
 struct KnownDevices {
   private struct Device {
     let name: InterfaceName
@@ -266,7 +267,7 @@ struct KnownDevices {
     }
     let isUp = fact.flags & Interface.upFlag != 0
     if let known = devices[fact.index], known.name == name, known.hardwareAddress == fact.hardwareAddress,
-      known.isUp || !isUp
+      known.isUp || !isUp, !known.traits.isWireless || fact.flags & Interface.lowerUpFlag != 0
     {
       fact.device = known.traits
       return

@@ -21,6 +21,7 @@ struct DeviceIdentity {
     var traits = DeviceTraits(
       type: Self.deviceType(FileDescriptor.text(of: "\(entry)/uevent")),
       isWireless: unsafe access("\(entry)/phy80211", F_OK) == 0)
+    if traits.isWireless { traits.radioBlock = Self.radioBlock(of: "\(entry)/phy80211") }
     // The device of the link is an interface; its parent is the USB device.
     traits.isTether =
       traits.type != "wwan"
@@ -37,6 +38,15 @@ struct DeviceIdentity {
     case "cdc_ether", "cdc_ncm": device().isPhoneOrModem
     default: false
     }
+  }
+
+  /// Returns what forbids a radio to send. The kernel sets this before it switches the links of the radio off.
+  private static func radioBlock(of radio: String) -> RadioBlock? {
+    for name in FileDescriptor.names(inFolder: radio) where name.hasPrefix("rfkill") {
+      for block in [RadioBlock.hard, .soft]
+      where FileDescriptor.text(of: "\(radio)/\(name)/\(block.rawValue)") == "1" { return block }
+    }
+    return nil
   }
 
   static func deviceType(_ uevent: String?) -> String? {

@@ -21,12 +21,7 @@ struct USBDevice {
   ///
   /// - Parameter folder: The folder of the device. If it does not exist or is not one of a USB device, there are no interfaces.
   init(at folder: String) {
-    guard let list = unsafe opendir(folder) else { return }
-    defer { unsafe closedir(list) }
-    while let entry = unsafe readdir(list) {
-      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) {
-        unsafe String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for name in FileDescriptor.names(inFolder: folder) {
       // A name such as `1-4:1.0`: port, configuration, interface.
       guard name.contains(":"), let interface = Interface(at: "\(folder)/\(name)") else { continue }
       interfaces.append(interface)

@@ -127,6 +127,9 @@ extension TraceFormat {
       switch text(word) {
       case "wireless": traits.isWireless = true
       case "tether": traits.isTether = true
+      case let other where other.hasPrefix(blockPrefix):
+        guard let block = RadioBlock(rawValue: String(other.dropFirst(blockPrefix.count))) else { return nil }
+        traits.radioBlock = block
       case let other:
         guard other.hasPrefix(typePrefix),
           let type = unescaped(word.dropFirst(typePrefix.utf8.count))

@@ -24,7 +24,8 @@
 /// CHANNEL overrun                       the kernel dropped messages for CHANNEL
 /// CHANNEL end                           CHANNEL had nothing more to read
 /// CHANNEL failed CALL CODE              a call on CHANNEL failed with this errno: recv, send, join, attach
-/// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, type=TYPE
+/// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, rfkill=BLOCK,
+///                                       type=TYPE
 /// lease INDEX ADDRESS                   the DHCP lease of this address of a WiFi link marks the network as metered
 /// ```
 /// The records from `start` to `leases` tell what made netwatch work. The data that it then read follows them. A sample can
@@ -42,6 +43,7 @@ package enum TraceFormat {
   static let longestLine = 1 << 20
   static let settingLimit = 1_000
   static let typePrefix = "type="
+  static let blockPrefix = "rfkill="
   static let namespaces = "namespaces"
   static let users = "users"
   static let network = "network"

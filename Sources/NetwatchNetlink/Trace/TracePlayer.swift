@@ -10,6 +10,8 @@ package final class TracePlayer {
   /// The next record, if it has been read.
   private var next: TraceRecord?
   private var moment = EventTimestamp(monotonic: 0, wall: 0)
+  /// The traits of each link that the trace has told last.
+  private var devices: [Int32: DeviceTraits] = [:]
   /// The cause that ``nextCause()`` has taken and whose time nobody has asked for yet.
   private var cause: KernelInterface.WakeReason?
   /// The error that ended the replay; nil if there is none.
@@ -87,10 +89,13 @@ package final class TracePlayer {
 
   func traits(ofLink index: Int32) -> DeviceTraits {
     guard case .device(index, let traits) = peek() else {
+      // Recordings of netwatch before rfkill was known asked only once for a radio.
+      if let known = devices[index] { return known }
       refuse(needing: "the device of link \(index)")
       return DeviceTraits()
     }
     next = nil
+    devices[index] = traits
     return traits
   }
 

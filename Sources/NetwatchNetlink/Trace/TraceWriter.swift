@@ -124,6 +124,10 @@ package final class TraceWriter {
       line.append(word: "\(index)")
       if traits.isWireless { line.append(" wireless") }
       if traits.isTether { line.append(" tether") }
+      if let block = traits.radioBlock {
+        line.append(word: TraceFormat.blockPrefix)
+        line.append(text: block.rawValue)
+      }
       guard let type = traits.type else { return }
       line.append(word: TraceFormat.typePrefix)
       line.append(escaped: type)

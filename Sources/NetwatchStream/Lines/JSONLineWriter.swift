@@ -306,6 +306,10 @@ extension LineBuffer {
     append(text: record.path.status(of: interface).rawValue)
     append(#"","operational_state":""#)
     append(interface.operationalState.name)
+    if let block = interface.radioBlock {
+      append(#"","rfkill":""#)
+      append(text: block.rawValue)
+    }
     append(#"","addresses":["#)
     for (position, address) in interface.addresses.enumerated() {
       append(position > 0 ? ",\"" : "\"")

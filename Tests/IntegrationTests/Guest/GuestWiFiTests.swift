@@ -70,6 +70,14 @@ extension GuestTests {
       #expect(loss.status == "not-reachable")
       #expect(["no_carrier", "dormant", "link_down"].contains(loss.reason), "\(loss)")
       #expect(try patient.summary() == "not-reachable link_down -")
+      // The first line is written before the link is down.
+      for sentence in try [loss, #require(patient.lines.last)].map({ $0.object["sentence"] as? String }) {
+        #expect(sentence?.contains("switched off by rfkill") == true, "\(sentence ?? "-")")
+      }
+      for command in [["explain"], ["status"], ["-f", "--count", "1", "-v"]] {
+        let output = try ChildProcess.run(radios.station.command([Programs.netwatch] + command)).output
+        #expect(output.contains { $0.contains("switched off by rfkill") }, "\(output)")
+      }
       try radios.station.run("echo 0 > $(echo /sys/class/net/wlan0/phy80211/rfkill*/soft)")
       try radios.waitForConnection()
       // The kernel has removed the default route without a message.
