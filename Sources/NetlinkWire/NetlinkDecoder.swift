@@ -58,6 +58,7 @@ package enum NetlinkDecoder {
       case IFLA_OPERSTATE:
         fact.operationalState = bytes.number(value, as: UInt8.self).flatMap(OperationalState.init)
         fact.isComplete = true
+      case IFLA_CARRIER_DOWN_COUNT: fact.carrierLosses = bytes.number(value, as: UInt32.self)
       case IFLA_MASTER: fact.masterIndex = bytes.number(value, as: Int32.self)
       case IFLA_LINK: fact.lowerIndex = bytes.number(value, as: Int32.self).flatMap { $0 > 0 ? $0 : nil }
       case IFLA_LINK_NETNSID: fact.isCarriedElsewhere = true

@@ -110,6 +110,27 @@ import Testing
     #expect(try follow.process.errorText() == "")
   }
 
+  @Test func `a carrier that was lost and back while nobody looked is an outage`() throws {
+    let namespace = try NetworkNamespace.online()
+    let follow = try follow(namespace)
+    _ = try follow.next()
+    try changes(1)
+    // netwatch then reads all messages in one turn of its loop, and finds the path that it knows.
+    kill(follow.process.pid, SIGSTOP)
+    for _ in 0..<4 { try namespace.run("ip link set v1 down", "ip link set v1 up") }
+    kill(follow.process.pid, SIGCONT)
+    let outage = try #require(try eventually(objects("--outages")) { !$0.isEmpty }.first)
+    #expect(outage["carrier_losses"] as? Int == 4)
+    #expect(outage["reason"] as? String == "no_carrier" && outage["seconds"] as? Double == 0)
+    #expect((outage["lost"] as? [String: Any])?["interface"] as? String == "v0")
+    // The stream has no line about it: the next one is that of a loss that lasts.
+    try namespace.run("ip link set v1 down")
+    #expect(try follow.next().summary == "not-reachable no_carrier -")
+    try eventually(objects("--outages").map { $0["carrier_losses"] as? Int }) { $0 == [4, 1] }
+    #expect(
+      try log("--outages").first?.hasSuffix(#"- too short to measure  "v0", no carrier, carrier lost 4 times"#) == true)
+  }
+
   @Test func `text and CSV say the same`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try follow(namespace, "--count", "2")
@@ -127,7 +148,9 @@ import Testing
       text[1].hasPrefix(try #require(follow.lines[1].object["time"] as? String).prefix(19).replacing("T", with: " ")))
     let csv = try log("--csv")
     #expect(
-      csv[0] == "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us")
+      csv[0]
+        == "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us,carrier_losses"
+    )
     #expect(csv[1].contains(",change,wifi,virtual,v0,,,false,,initial,1,,"))
     #expect(csv.count == 3)
     #expect(try log("--outages", "--csv")[1].contains(",no_carrier,seen,unseen,virtual,v0,,,false,"))

@@ -54,6 +54,26 @@ import Testing
     #expect(days.allSatisfy { $0.spans.count <= 3 })
   }
 
+  @Test func `a carrier that was back before anybody saw it is an outage too short to measure`() {
+    func flap(_ second: Double, _ state: LogState, _ losses: Int64) -> LogEntry {
+      LogEntry(Self.moment(second), .change(state, count: 1, carrierLosses: losses))
+    }
+    let other = LogState(status: .wifi, reason: "interface_changed", medium: .wired, interface: "eth1")
+    let outages = Self.history([
+      Self.change(1, Self.up), flap(2, Self.up, 3), flap(5, Self.down, 1), flap(6, Self.up, 4), flap(7, other, 1),
+      flap(8, Self.down, 2),
+    ]).outages
+    // Another link that takes over at once is no outage.
+    #expect(outages.map(\.carrierLosses) == [3, 5, 2])
+    #expect(outages.map(\.length) == [0, 1_000_000, 0])
+    #expect(outages[0].lost == Self.up && outages[0].reason == "no_carrier")
+    let text = LogText(isUnicode: false)
+    #expect(text.line(outages[0]).hasSuffix(#"  - too short to measure  "eth0", no carrier, carrier lost 3 times"#))
+    #expect(text.line(outages[1]).hasSuffix(#"  - 1.0 s  "eth0", no carrier, carrier lost 5 times"#))
+    #expect(text.line(flap(2, Self.up, 1)).hasSuffix("eth0          route up, carrier lost 1 time"))
+    #expect(text.line(flap(2, Self.down, 1)).hasSuffix("no carrier"))
+  }
+
   @Test func `a clock that was wrong for a while hides no later run`() {
     let decade = 315_360_000.0
     let entries: [(Int64, LogEntry)] = [

@@ -71,6 +71,25 @@ import Testing
     #expect(machine.handle(.clock(awake)) == [])
   }
 
+  @Test func `carrier losses are what the kernel has counted since the line before, of the same link`() {
+    var machine = LogMachine()
+    func losses(_ event: String, _ index: Int, _ count: Int) -> [Int64] {
+      let line = Self.line(
+        event, status: "wifi", more: #","log":{"boot_ns":1,"carrier":\#(index),"carrier_losses":\#(count),"changes":1}"#
+      )
+      return LogLine(line[...], now: Self.now).map { machine.handle(.line($0)) }?.compactMap { entry in
+        if case .change(_, _, let losses) = entry.content { losses } else { nil }
+      } ?? [-1]
+    }
+    #expect(losses("reachability", 3, 7) == [0])
+    #expect(losses("reachability", 3, 9) == [2])
+    #expect(losses("interfaces", 3, 9) == [])
+    #expect(losses("interfaces", 3, 10) == [1])
+    #expect(losses("reachability", 4, 90) == [0])
+    #expect(losses("reachability", 4, 1) == [0])
+    #expect(losses("interfaces", 4, 2) == [1])
+  }
+
   @Test func `days add up to months, and links stay apart`() {
     let days = [
       TrafficTally.Sum(day: 20_261_031, interface: "wlan0", received: 1_000, sent: 10),

@@ -64,6 +64,32 @@ import Testing
     #expect(contents.runs.map(\.isLive) == [true])
   }
 
+  @Test func `carrier losses are stored, and a log without their table gets it`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let moment = LogMoment(wall: 1_795_000_000_000_000, monotonic: 1, boot: 1)
+    let up = LogState(status: .wifi, reason: "route_up", medium: .wired, interface: "eth0")
+    let down = LogState(status: .notReachable, reason: "no_carrier")
+    let entries = [(up, 0), (down, 1), (up, 3), (down, 0), (down, 20)].map { state, losses in
+      LogEntry(moment, .change(state, count: 1, carrierLosses: losses))
+    }
+    try LogStore.open(place).store.append(entries)
+    #expect(try LogContents(reading: place).entries.map(\.entry) == entries)
+    try Database(place.file, .write).execute("DROP TABLE carrier")
+    // An earlier version has written this.
+    let implied = try LogContents(reading: place).entries.map(\.entry)
+    #expect(
+      implied
+        == [(up, 0), (down, 1), (up, 0), (down, 1), (down, 1)].map { state, losses in
+          LogEntry(moment, .change(state, count: 1, carrierLosses: losses))
+        })
+    try LogStore.open(place).store.append(entries)
+    #expect(try LogContents(reading: place).entries.map(\.entry) == implied + entries)
+    try Database(place.file, .write).execute(
+      "DROP TABLE carrier; CREATE VIEW carrier AS SELECT 1 AS entry, 2 AS losses")
+    #expect(throws: PlainError.self) { try LogContents(reading: place) }
+  }
+
   @Test(arguments: 0..<40 as Range<UInt64>) func `a part of the log has the same history as the whole`(_ seed: UInt64)
     throws
   {
@@ -176,7 +202,7 @@ import Testing
       if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
       if byte == UInt8(ascii: ","), !isQuoted { cells.append([]) } else { cells[cells.count - 1].append(byte) }
     }
-    #expect(cells.count == 14)
+    #expect(cells.count == 15)
     let quoted = name.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined()
     #expect(cells[5] == Array("\"\(quoted)\"".utf8))
   }
@@ -309,7 +335,8 @@ import Testing
         return generator.oneIn(8) ? number() : generator.oneIn(4) ? .bytes(Array(text.utf8.prefix(32))) : .text(text)
       }
       try database.inTransaction { () throws(DatabaseError) in
-        try database.execute("DELETE FROM entry; DELETE FROM state; DELETE FROM run; DELETE FROM traffic")
+        try database.execute(
+          "DELETE FROM entry; DELETE FROM state; DELETE FROM run; DELETE FROM traffic; DELETE FROM carrier")
         for _ in 0..<12 {
           try database.prepare("INSERT OR IGNORE INTO state VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
             .run([text(), text(), text(), text(), text(), number(), text()])
@@ -322,6 +349,7 @@ import Testing
               .integer(Int64.random(in: 1...2, using: &generator)), number(), number(), number(), .integer(state),
               number(), number(),
             ])
+          try database.prepare("INSERT INTO carrier VALUES (last_insert_rowid(), ?)").run(number())
         }
         for id in 1...2 as ClosedRange<Int64> {
           try database.prepare("INSERT INTO run VALUES (?, ?, ?)").run([.integer(id), number(), number()])
@@ -403,7 +431,7 @@ import Testing
     let merged = entries.merged(to: 4)
     #expect(merged.count == 4)
     #expect(merged.suffix(3) == entries.suffix(3))
-    guard case .change(let state, 7) = merged[0].content, case .change(let last, _) = entries[6].content else {
+    guard case .change(let state, 7, _) = merged[0].content, case .change(let last, _, _) = entries[6].content else {
       Issue.record("\(merged[0])")
       return
     }

@@ -183,6 +183,9 @@ enum LibnlOracle {
       fact.kind = unsafe text(rtnl_link_get_type(link))
       fact.isComplete = attributes.contains("operstate")
       if fact.isComplete { fact.operationalState = unsafe OperationalState(rawValue: rtnl_link_get_operstate(link)) }
+      if let losses = unsafe attribute(IFLA_CARRIER_DOWN_COUNT, after: ifinfomsg.self) {
+        fact.carrierLosses = unsafe nla_get_u32(losses)
+      }
       if attributes.contains("master") { fact.masterIndex = unsafe rtnl_link_get_master(link) }
       fact.hardwareAddress = unsafe hardwareAddress(rtnl_link_get_addr(link))
       var namespace: Int32 = 0
@@ -560,12 +563,16 @@ extension LibnlOracle {
         .link(
           link(21, "bond7", kind: "bond", flags: 0x11443, .up, hardwareAddress: 0x0ab7_17d1_1516) {
             $0.activePortIndex = 23
+            $0.carrierLosses = 1
           }))),
     // ip link add br0 type bridge
     Gap(
       "The family of a bridge: it is always AF_BRIDGE, which the kernel sends for ports", Corpus.emptyBridge,
       .event(
-        .link(link(4, "br0", kind: "bridge", flags: 0x11043, .unknown, hardwareAddress: 0x8ab4_4868_ac0d)))),
+        .link(
+          link(4, "br0", kind: "bridge", flags: 0x11043, .unknown, hardwareAddress: 0x8ab4_4868_ac0d) {
+            $0.carrierLosses = 0
+          }))),
     // ip -s link show v0
     Gap(
       "RTM_NEWSTATS: it has no parser",

@@ -32,6 +32,8 @@ package struct LinkUpdate: Hashable, Sendable {
   package var name: InterfaceName?
   package var kind: String?
   package var operationalState: OperationalState?
+  /// How often the link has lost its carrier, as the kernel counts since Linux 4.16.
+  package var carrierLosses: UInt32?
   package var masterIndex: Int32?
   package var lowerIndex: Int32?
   /// Whether the link stands on a link in another network namespace.

@@ -210,7 +210,8 @@ package struct NetworkSnapshot: Sendable {
     interfaces.replace(at: position, by: new)
     if new.isIgnored { hasIgnoredLinks = true }
     noteCarrier(at: position)
-    if !new.looksLike(old) { delta.isVisible = true }
+    // A carrier that is lost and back before the message is sent changes nothing but the count.
+    if !new.looksLike(old) || new.carrierLosses != old.carrierLosses { delta.isVisible = true }
     if isNew || new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)
@@ -329,6 +330,7 @@ extension Interface {
     if let name = fact.name { new.kernelName = name }
     if let kind = fact.kind, kind != new.kind { new.kind = kind }
     if let state = fact.operationalState { new.operationalState = state }
+    if let losses = fact.carrierLosses { new.carrierLosses = Int(losses) }
     if let device = fact.device { new.device = device }
     if let master = fact.masterIndex { new.masterIndex = master } else if fact.isComplete { new.masterIndex = nil }
     if let lower = fact.lowerIndex { new.lowerIndex = lower } else if fact.isComplete { new.lowerIndex = nil }

@@ -3,6 +3,7 @@ import Netwatch
 import NetwatchEventLoop
 import NetwatchLibC
 import NetwatchLines
+import NetwatchNetlink
 import NetwatchStream
 
 /// Sends changes to `netwatch-log`, which stores them. The feed never waits for that program: lines for which the pipe has no
@@ -16,6 +17,10 @@ final class LogFeed {
   private var registration: EventLoop.Registration?
   private var writer = JSONLineWriter()
   private var queue = LogQueue()
+  /// The link that carries the traffic, or did so last; nil before the first.
+  private var carrier: Int32?
+  /// The last record about the path, and how often ``carrier`` had lost its carrier by then.
+  private var last: (record: EventRecord, losses: Int?)?
   /// The newest traffic line that waits; nil for none. Its figures are totals, so earlier ones do not have to be stored.
   private var traffic: LogQueue.Item?
   private var isWaitingForRoom = false
@@ -50,6 +55,8 @@ final class LogFeed {
     guard isRunning else { return }
     switch record.event {
     case .initial, .reachability:
+      carrier = record.path.interfaceIndex ?? carrier
+      last = (record, losses(in: record.path))
       let item = LogQueue.Item(line: line(record))
       if queue.count > 0 || !write(item) { wait(for: item) }
     case .traffic:
@@ -64,6 +71,19 @@ final class LogFeed {
     case .activity, .interfaces, .wifi, .quality, .stages: break
     }
   }
+
+  /// Stores that the link which carries the traffic has lost its carrier and has it back, if that is what has changed.
+  func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) {
+    guard isRunning, var record = last?.record, let losses = losses(in: path), losses != last?.losses else { return }
+    record.path = path.with(reason: record.path.reason)
+    last = (record, losses)
+    record.event = .interfaces
+    record.timestamp = moment
+    let item = LogQueue.Item(line: line(record))
+    if queue.count > 0 || !write(item) { wait(for: item) }
+  }
+
+  private func losses(in path: NetworkPath) -> Int? { carrier.flatMap { path.links.interface($0)?.carrierLosses } }
 
   /// Waits until everything is stored, for at most 1 second.
   func finish() throws {
@@ -89,7 +109,12 @@ final class LogFeed {
     writer.write(record)
     let suspended = KernelClock.boot.nanoseconds - KernelClock.monotonic.nanoseconds
     let boot = record.monotonicNanoseconds.addingReportingOverflow(suspended).partialValue
-    return writer.line.dropLast(2) + Array(#","log":{"boot_ns":\#(boot),"changes":"#.utf8)
+    var log = #","log":{"boot_ns":\#(boot),"#
+    // The total, so that a line that is merged with the next one takes no loss with it.
+    if let carrier, let losses = losses(in: record.path) {
+      log += #""carrier":\#(carrier),"carrier_losses":\#(losses),"#
+    }
+    return writer.line.dropLast(2) + Array((log + #""changes":"#).utf8)
   }
 
   private func wait(for item: LogQueue.Item) {

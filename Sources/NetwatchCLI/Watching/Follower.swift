@@ -49,6 +49,10 @@ final class Follower {
     log = isLogged ? try LogFeed(on: loop) : nil
     let source = try StatusSource(options, on: loop) { [unowned self] record in print(record) }
     self.source = source
+    // Whoever holds losses back wants no short ones.
+    if let log, options.configuration.hold == .zero {
+      source.linksChanged = { [unowned log] in log.linksChanged($0, at: $1) }
+    }
     try output.whenReaderGoes(on: loop) { [unowned source] in source.finish() }
     try renderer.prepare(on: loop) { [unowned source] error in source.fail(error) }
   }

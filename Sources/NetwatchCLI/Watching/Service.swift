@@ -59,6 +59,7 @@ final class Service {
       socket, of: self, on: loop, connectionLimit: connectionLimit,
       identity: ServiceIdentity(version: version, counts: activity.counts))
     if isLogged { log = try LogFeed(on: loop) }
+    status?.linksChanged = { [unowned self] in log?.linksChanged($0, at: $1) }
     if let loggedTraffic {
       trafficIntervals = [loggedTraffic]
       try makeTrafficSampler()

@@ -30,7 +30,7 @@ package final class LocalStatus {
   private var hasSaidWhatIsMissing = false
   private var hasWarnedOfPrograms = false
   /// The closure that is called when links have changed, but not the path.
-  var linksChanged: (NetworkPath, EventTimestamp) -> Void = { _, _ in }
+  package var linksChanged: (NetworkPath, EventTimestamp) -> Void = { _, _ in }
 
   /// Creates a status that does not read or count anything yet.
   ///

@@ -26,6 +26,8 @@ package final class StatusSource {
   private var isFinished = false
   /// The error that ended the source; nil if there is none.
   package private(set) var failure: (any Error)?
+  /// The closure that is called when links have changed, but not the path. Default: nothing.
+  package var linksChanged: (NetworkPath, EventTimestamp) -> Void = { _, _ in }
 
   /// Creates a source that does not read anything yet.
   ///
@@ -50,7 +52,10 @@ package final class StatusSource {
       options, on: loop,
       addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
       emit: { [unowned self] in emitFigures($0, at: $1) })
-    local.linksChanged = { [unowned self] in figures?.linksChanged($0, at: $1) }
+    local.linksChanged = { [unowned self] in
+      figures?.linksChanged($0, at: $1)
+      linksChanged($0, $1)
+    }
     remote = RemoteStatus(
       options, on: loop, emit: { [unowned self] in take($0, sharesNetwork: $1) },
       lost: { [unowned self] in loseService() })

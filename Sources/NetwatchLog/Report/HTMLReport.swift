@@ -142,7 +142,8 @@ package struct HTMLReport {
     let rows = longest.map { outage in
       [
         Self.dateAndTime(outage.began) + (outage.isBeginningSeen ? "" : " or earlier"), outage.lengthWords,
-        Self.escaped(outage.reason.words), Self.escaped(outage.lost?.networkName ?? "not known"),
+        Self.escaped(outage.reason.words) + (outage.flapWords.map { ", \($0)" } ?? ""),
+        Self.escaped(outage.lost?.networkName ?? "not known"),
       ]
     }
     let title =

@@ -95,6 +95,11 @@ package struct LogContents: Sendable {
     var states: [Int64: LogState] = [:]
     let state = try database.prepare("SELECT id, status, reason, medium, interface, ssid, expensive, vpn FROM state")
     while try state.step() { states[state.integer(0)] = LogSchema.state(in: state, from: 1) }
+    var losses: [Int64: Int64] = [:]
+    if try LogSchema.hasLosses(database) {
+      let row = try database.prepare("SELECT entry, losses FROM \(LogSchema.lossesTable)")
+      while try row.step() { losses[row.integer(0)] = max(row.integer(1), 0) }
+    }
     let row = try database.prepare(
       "SELECT id, run, time_us, mono_us, boot_us, state, changes, suspend_us FROM entry ORDER BY id DESC")
     var entries: [(run: Int64, entry: LogEntry)] = []
@@ -110,14 +115,16 @@ package struct LogContents: Sendable {
       let content: LogEntry.Content? =
         row.integer(5) == 0
         ? .suspend(min(max(row.integer(7), 0), LogMoment.latest))
-        : states[row.integer(5)].map { .change($0, count: row.integer(6)) }
+        : states[row.integer(5)].map {
+          .change($0, count: row.integer(6), carrierLosses: losses[id] ?? LogSchema.impliedLosses($0))
+        }
       guard let content else { continue }
       let entry = LogEntry(LogMoment(wall: row.integer(2), monotonic: row.integer(3), boot: row.integer(4)), content)
       let wall = entry.moment.wall
       // A run begins with the entry of its number, or later.
       guard wall >= neededSince || runs.contains(where: { $0.id <= id && isUndecided($0) }) else { break }
       entries.append((run, entry))
-      if case .change(let state, _) = content, state.status.isReachable {
+      if case .change(let state, _, _) = content, state.status.isReachable {
         reachable[run] = wall
       } else {
         reachable[run] = .some(nil)

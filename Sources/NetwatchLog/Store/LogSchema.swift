@@ -22,6 +22,16 @@ enum LogSchema {
       PRIMARY KEY (day, interface)) WITHOUT ROWID;
     """
 
+  /// How often the carrier was lost before an entry, if that is not what ``impliedLosses(_:)`` says. Logs that were begun earlier get
+  /// this table when they are written next.
+  static let lossesTable = "carrier"
+  private static let losses = "\(lossesTable) (entry INTEGER PRIMARY KEY, losses INTEGER NOT NULL)"
+
+  /// How often the carrier was lost if a change to this state is all that is known.
+  static func impliedLosses(_ state: LogState) -> Int64 {
+    state.isOutage && state.reason == ReachabilityReason.noCarrier.rawValue ? 1 : 0
+  }
+
   /// Creates the tables in a new database, and checks those of an existing one.
   ///
   /// - Throws: A `PlainError` if the database belongs to another program. A `DatabaseError`, with the kind `damaged` if pages
@@ -30,11 +40,12 @@ enum LogSchema {
     if try isOurs(database, place) {
       let said = try database.text("PRAGMA quick_check(1)")
       guard said == "ok" else { throw DatabaseError.damaged(said) }
-      return
+      return try database.execute("CREATE TABLE IF NOT EXISTS \(losses)")
     }
     try database.execute("PRAGMA page_size=\(pageSize)")
     try database.inTransaction { () throws(DatabaseError) in
-      try database.execute("\(tables) PRAGMA application_id=\(application); PRAGMA user_version=\(version)")
+      try database.execute(
+        "\(tables) CREATE TABLE \(losses); PRAGMA application_id=\(application); PRAGMA user_version=\(version)")
     }
   }
 
@@ -69,7 +80,16 @@ enum LogSchema {
     missing.remove("")
     let row = try database.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'")
     while try row.step() { missing.remove(words(row.text(0))) }
-    return missing.isEmpty
+    guard missing.isEmpty else { return false }
+    let found = try database.text(lossesQuery)
+    return found.isEmpty || words(found) == words("CREATE TABLE \(losses)")
+  }
+
+  private static let lossesQuery = "SELECT sql FROM sqlite_schema WHERE name = '\(lossesTable)'"
+
+  /// Returns whether the database has ``lossesTable``.
+  static func hasLosses(_ database: Database) throws(DatabaseError) -> Bool {
+    try !database.text(lossesQuery).isEmpty
   }
 
   /// Returns the values of a state, in the order of the columns.

@@ -25,6 +25,7 @@ package final class LogStore {
   private let lock: WriterLock
   private let largest: Int64
   private let insertEntry: Statement
+  private let insertLosses: Statement
   private let insertState: Statement
   private let findState: Statement
   private let insertTraffic: Statement
@@ -79,6 +80,7 @@ package final class LogStore {
     // The write-ahead log has at most its limit and the pages of one large transaction.
     largest = max(sizeLimit / LogSchema.pageSize - 4 * Self.pagesOfWriteAheadLog, 2 * Self.pagesOfWriteAheadLog)
     insertEntry = try database.prepare("INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
+    insertLosses = try database.prepare("INSERT OR REPLACE INTO \(LogSchema.lossesTable) VALUES (?, ?)")
     insertState = try database.prepare("INSERT INTO state VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
     findState = try database.prepare(
       """
@@ -146,14 +148,18 @@ package final class LogStore {
 
   private func insert(_ entry: LogEntry, _ run: Int64) throws(DatabaseError) {
     var (state, count, suspend): (Int64, Int64, Int64) = (0, 1, 0)
+    var losses: Int64?
     switch entry.content {
-    case .change(let value, let changes): (state, count) = (try number(of: value), changes)
+    case .change(let value, let changes, let carrierLosses):
+      (state, count) = (try number(of: value), changes)
+      if carrierLosses != LogSchema.impliedLosses(value) { losses = carrierLosses }
     case .suspend(let length): suspend = length
     }
     let moment = entry.moment
     try insertEntry.run(
       .integer(run), .integer(moment.wall), .integer(moment.monotonic), .integer(moment.boot), .integer(state),
       .integer(count), .integer(suspend))
+    if let losses { try insertLosses.run(.integer(database.lastInsertedRow), .integer(losses)) }
   }
 
   private func number(of state: LogState) throws(DatabaseError) -> Int64 {
@@ -178,6 +184,7 @@ package final class LogStore {
       try database.execute(
         """
         DELETE FROM entry WHERE id <= (SELECT min(id) + (max(id) - min(id)) / 16 FROM entry);
+        DELETE FROM \(LogSchema.lossesTable) WHERE entry < (SELECT min(id) FROM entry);
         DELETE FROM state WHERE id NOT IN (SELECT state FROM entry);
         DELETE FROM run WHERE id < (SELECT min(run) FROM entry);
         DELETE FROM traffic WHERE day < (SELECT max(day) FROM traffic) - 200000

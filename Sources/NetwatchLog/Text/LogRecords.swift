@@ -21,8 +21,8 @@ package final class LogRecords {
     let start = #"{"v":1,"time":"\#(time(moment.wall))",\#(clocks),"event":"#
     return switch entry.content {
     case .suspend(let length): start + #""suspend","seconds":\#(seconds(length))}"#
-    case .change(let state, let count):
-      start + #""change",\#(object(state)),"changes":\#(count)}"#
+    case .change(let state, let count, let losses):
+      start + #""change",\#(object(state)),"changes":\#(count),"carrier_losses":\#(losses)}"#
     }
   }
 
@@ -31,6 +31,7 @@ package final class LogRecords {
     let began = outage.isBeginningSeen ? "seen" : "unseen"
     return #"{"v":1,"time":"\#(time(outage.began))","event":"outage","seconds":\#(seconds(outage.length)),"#
       + #""reason":\#(outage.reason.json),"began":"\#(began)","ended":"\#(outage.ending.rawValue)","#
+      + #""carrier_losses":\#(outage.carrierLosses),"#
       + #""lost":\#(outage.lost.map { "{\(json($0))}" } ?? "null")}"#
   }
 
@@ -61,9 +62,10 @@ package final class LogRecords {
 
   /// The line with the column names of entries in CSV.
   package static let entryColumns =
-    "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us"
+    "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us,carrier_losses"
   /// The line with the column names of outages in CSV.
-  package static let outageColumns = "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn"
+  package static let outageColumns =
+    "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn,carrier_losses"
 
   /// Returns the line with the column names of the bytes of periods in CSV.
   package static func trafficColumns(byMonth isByMonth: Bool) -> String {
@@ -75,8 +77,8 @@ package final class LogRecords {
     let clocks = "\(entry.moment.monotonic),\(entry.moment.boot)"
     let start = time(entry.moment.wall)
     return switch entry.content {
-    case .suspend(let length): "\(start),suspend,,,,,,,,,,\(seconds(length)),\(clocks)"
-    case .change(let state, let count): "\(start),change,\(cells(state)),\(count),,\(clocks)"
+    case .suspend(let length): "\(start),suspend,,,,,,,,,,\(seconds(length)),\(clocks),"
+    case .change(let state, let count, let losses): "\(start),change,\(cells(state)),\(count),,\(clocks),\(losses)"
     }
   }
 
@@ -93,7 +95,7 @@ package final class LogRecords {
       [
         time(outage.began), seconds(outage.length), outage.reason, outage.isBeginningSeen ? "seen" : "unseen",
         outage.ending.rawValue,
-      ] + (outage.lost.map(network) ?? Array(repeating: "", count: 6)))
+      ] + (outage.lost.map(network) ?? Array(repeating: "", count: 6)) + ["\(outage.carrierLosses)"])
   }
 
   /// Returns the bytes of a period as one line of CSV, without a newline.

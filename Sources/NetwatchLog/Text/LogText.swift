@@ -22,10 +22,11 @@ package final class LogText {
     switch entry.content {
     case .suspend(let length):
       return "\(date(entry.moment.wall))  \(isUnicode ? "☾" : "z") suspended for \(length.asDuration)"
-    case .change(let state, let count):
+    case .change(let state, let count, let losses):
       let text = words[state] ?? words(state)
       words[state] = text
       return "\(date(entry.moment.wall))  \(text)\(count > 1 ? ", \(count) changes in one" : "")"
+        + (losses > (state.isOutage ? 1 : 0) ? ", carrier lost \(losses) \(losses == 1 ? "time" : "times")" : "")
     }
   }
 
@@ -45,7 +46,8 @@ package final class LogText {
   package func line(_ outage: Outage) -> String {
     let path = outage.lost?.networkName.map { quoted($0) }
     let unseen = outage.isBeginningSeen ? nil : "beginning not seen"
-    let details = [path, outage.reason.words.sanitizedForTerminal, unseen].compactMap { $0 }.joined(separator: ", ")
+    let details = [path, outage.reason.words.sanitizedForTerminal, outage.flapWords, unseen].compactMap { $0 }.joined(
+      separator: ", ")
     return "\(date(outage.began))  \(mark(.notReachable)) \(outage.lengthWords)  \(details)"
   }
 
@@ -125,9 +127,13 @@ extension Double {
 }
 
 extension Outage {
+  /// How often the carrier was lost, for people; nil unless it was more than once.
+  package var flapWords: String? { carrierLosses > 1 ? "carrier lost \(carrierLosses) times" : nil }
+
   /// The duration of the outage, for people.
   package var lengthWords: String {
     switch ending {
+    case .seen where length == 0 && carrierLosses > 0: "too short to measure"
     case .seen: length.asDuration
     case .unseen: "at least \(length.asDuration), end not seen"
     case .ongoing: "\(length.asDuration) so far"

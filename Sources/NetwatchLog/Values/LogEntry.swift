@@ -6,8 +6,9 @@ package struct LogEntry: Hashable, Sendable {
   /// The kind and data of an entry.
   package enum Content: Hashable, Sendable {
     /// The path has changed. `count` is the number of changes that are merged into this one because the writer was not fast
-    /// enough, usually 1. The state is that of the last of them.
-    case change(LogState, count: Int64)
+    /// enough, usually 1. The state is that of the last of them. `carrierLosses` is how often the link that carried the traffic has
+    /// lost its carrier since the change before.
+    case change(LogState, count: Int64, carrierLosses: Int64 = 0)
     /// The machine was suspended for this many microseconds before this moment.
     case suspend(Int64)
   }
@@ -29,15 +30,16 @@ extension [LogEntry] {
   package func merged(to limit: Int) -> [LogEntry] {
     guard count > limit, limit > 0 else { return self }
     let (old, kept) = (prefix(count - limit + 1), suffix(limit - 1))
-    var changes: Int64 = 0
+    var (changes, losses): (Int64, Int64) = (0, 0)
     var newest: (moment: LogMoment, state: LogState)?
     for entry in old {
-      guard case .change(let state, let count) = entry.content else { continue }
+      guard case .change(let state, let count, let carrierLosses) = entry.content else { continue }
       changes = changes.addingSaturated(count)
+      losses = losses.addingSaturated(carrierLosses)
       newest = (entry.moment, state)
     }
     guard let newest else { return Array(kept) }
-    return [LogEntry(newest.moment, .change(newest.state, count: changes))] + kept
+    return [LogEntry(newest.moment, .change(newest.state, count: changes, carrierLosses: losses))] + kept
   }
 }
 
@@ -78,6 +80,11 @@ package struct LogState: Hashable, Sendable {
     self.init(
       status: verdict.status, reason: reason, medium: verdict.medium, interface: verdict.interfaceName?.text ?? "",
       ssid: verdict.ssid, isExpensive: verdict.cost.expense != nil, vpn: verdict.vpn?.interfaceName ?? "")
+  }
+
+  /// Returns whether both states are reachable over the same link.
+  func isOver(sameLinkAs other: LogState) -> Bool {
+    status.isReachable && other.status.isReachable && !interface.isEmpty && interface == other.interface
   }
 
   /// Whether the log knows that the network was not reachable. False for an unknown status.

@@ -88,6 +88,7 @@ extension Outage {
     if !isBeginningSeen, later.isBeginningSeen {
       (joined.reason, joined.lost, joined.isBeginningSeen) = (later.reason, later.lost, true)
     }
+    joined.carrierLosses = max(carrierLosses, later.carrierLosses)
     if later.end > end { joined.length = later.end.subtractingSaturated(began) }
     if ending != .seen, later.ending == .seen || later.end > end { joined.ending = later.ending }
     return joined
@@ -106,7 +107,8 @@ struct RunHistory: Sendable {
 
   mutating func add(_ entry: LogEntry) {
     switch entry.content {
-    case .change(let state, let count): change(to: state, at: entry.moment, isMerged: count > 1)
+    case .change(let state, let count, let losses):
+      change(to: state, at: entry.moment, isMerged: count > 1, carrierLosses: losses)
     case .suspend(let length):
       // The suspend began this long before the resume, by the wall clock at the resume.
       closeSpan(at: entry.moment)
@@ -123,7 +125,7 @@ struct RunHistory: Sendable {
     current = nil
   }
 
-  private mutating func change(to state: LogState, at moment: LogMoment, isMerged: Bool) {
+  private mutating func change(to state: LogState, at moment: LogMoment, isMerged: Bool, carrierLosses: Int64) {
     if isMerged {
       // The path may have come back and been lost again in between.
       closeOutage(at: last ?? moment, .unseen)
@@ -145,7 +147,18 @@ struct RunHistory: Sendable {
         countOutage(until: moment)
       }
       outage?.since = moment
-    case .wifi, .wwan: closeOutage(at: moment, .seen)
+      outage?.value.add(carrierLosses)
+    case .wifi, .wwan:
+      if outage == nil, carrierLosses > 0, !isMerged, let before, before.isOver(sameLinkAs: state) {
+        // The carrier was back before anybody could see that the path was lost.
+        outage = (
+          Outage(
+            began: moment.wall, length: 0, reason: ReachabilityReason.noCarrier.rawValue, lost: before,
+            isBeginningSeen: true, ending: .ongoing), moment
+        )
+      }
+      outage?.value.add(carrierLosses)
+      closeOutage(at: moment, .seen)
     // An unknown status neither begins nor ends an outage, and its time does not count.
     case .unknown: countOutage(until: moment)
     }
@@ -296,6 +309,9 @@ public struct Outage: Hashable, Sendable {
   public package(set) var reason: String
   /// The path that was lost; nil if that is not known.
   package var lost: LogState?
+  /// How often the link that carried the traffic has lost its carrier, as the kernel counts: more than once if it has flapped faster
+  /// than a path is published. 0 if the carrier was not lost, or the log does not say.
+  public package(set) var carrierLosses = 0
   /// Whether the log has the time of the beginning. If not, the outage began before netwatch watched.
   public package(set) var isBeginningSeen: Bool
   /// How the outage has ended.
@@ -317,6 +333,12 @@ public struct Outage: Hashable, Sendable {
     lost.flatMap { state in
       state.medium.map { .init(kernelName: InterfaceName(state.interface), medium: $0, ssid: state.ssid) }
     }
+  }
+}
+
+extension Outage {
+  fileprivate mutating func add(_ losses: Int64) {
+    carrierLosses = Int(Int64(carrierLosses).addingSaturated(losses))
   }
 }
 

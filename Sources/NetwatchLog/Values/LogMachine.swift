@@ -18,6 +18,8 @@ package struct LogMachine: Sendable {
 
   /// The time in suspend that is already stored, at the last moment; nil before the first.
   private var suspended: Int64?
+  /// The link that carried the traffic last, and how often it had lost its carrier by then; nil if that is not known.
+  private var carrier: LogLine.Carrier?
   /// The traffic that is not stored yet.
   package private(set) var traffic = TrafficTally()
 
@@ -31,7 +33,12 @@ package struct LogMachine: Sendable {
     case .line(let line):
       let suspend = suspend(until: line.moment)
       switch line.content {
-      case .change(let state, let count): return suspend + [LogEntry(line.moment, .change(state, count: count))]
+      case .change(let state, let count):
+        return suspend
+          + [LogEntry(line.moment, .change(state, count: count, carrierLosses: carrierLosses(until: line.carrier)))]
+      case .flap(let state):
+        let losses = carrierLosses(until: line.carrier)
+        return suspend + (losses > 0 ? [LogEntry(line.moment, .change(state, count: 1, carrierLosses: losses))] : [])
       case .traffic(let figures):
         traffic.add(figures, at: line.moment.wall)
         return suspend
@@ -41,6 +48,14 @@ package struct LogMachine: Sendable {
 
   /// Returns the traffic to store, by day and link, and resets it. The next call returns what was added since.
   package mutating func takeTraffic() -> [TrafficTally.Sum] { traffic.take() }
+
+  /// Returns how often the link has lost its carrier since the line before. Another link counts from now on.
+  private mutating func carrierLosses(until new: LogLine.Carrier?) -> Int64 {
+    guard let new else { return 0 }
+    defer { carrier = new }
+    guard let carrier, carrier.index == new.index else { return 0 }
+    return max(new.losses.subtractingSaturated(carrier.losses), 0)
+  }
 
   private mutating func suspend(until moment: LogMoment) -> [LogEntry] {
     let before = suspended ?? moment.suspended
@@ -56,14 +71,24 @@ package struct LogLine: Sendable {
   package enum Content: Sendable {
     /// The path, and the number of changes that are merged into it.
     case change(LogState, count: Int64)
+    /// The path is as before, but its link may have lost its carrier for a moment.
+    case flap(LogState)
     /// The bytes that the link that carries the path has received and sent since its counter began.
     case traffic(LinkTraffic)
+  }
+
+  /// The link that carries the traffic, or did so last, and how often it has lost its carrier.
+  struct Carrier: Hashable, Sendable {
+    let index: Int64
+    let losses: Int64
   }
 
   /// The time of the line.
   package let moment: LogMoment
   /// The kind and data of the line.
   package let content: Content
+  /// Nil if it is not known.
+  let carrier: Carrier?
 
   /// Reads a line without its newline. Nil if the line is not one of the stream, or not one that the log stores.
   ///
@@ -77,6 +102,14 @@ package struct LogLine: Sendable {
     moment = LogMoment(
       wall: record.nanosecondsSince1970 / 1_000, monotonic: monotonic,
       boot: boot ?? monotonic.addingSaturated(now.suspended))
+    let log = value["log"]
+    if let index = log?["carrier"]?.integer(in: 1...Int64(Int32.max)),
+      let losses = log?["carrier_losses"]?.integer(in: 0...Int64(UInt32.max))
+    {
+      carrier = Carrier(index: index, losses: losses)
+    } else {
+      carrier = nil
+    }
     switch record.event {
     case .initial, .reachability:
       let count = value["log"]?["changes"]?.integer(in: 1...Int64(Int32.max)) ?? 1
@@ -84,7 +117,8 @@ package struct LogLine: Sendable {
     case .traffic:
       guard let traffic = record.carrierTraffic else { return nil }
       content = .traffic(traffic)
-    case .activity, .interfaces, .wifi, .quality, .stages: return nil
+    case .interfaces: content = .flap(LogState(record.path, reason: record.reason))
+    case .activity, .wifi, .quality, .stages: return nil
     }
   }
 }
