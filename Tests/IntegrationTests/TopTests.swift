@@ -95,21 +95,39 @@ import Testing
       """#)
     _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 100_000 }
     client.write("\n")
-    // A connection keeps the name that its program had when it was opened.
+    // All bytes of a process go with it to its new name.
     let new = "new\u{1b}[2J\u{fffd}"
-    _ = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 100_000 && $0.bytes("old")?[0] ?? 0 > 200_000 }
-    // This also applies to bytes that the connection carries after netwatch has seen the new name.
+    let renamed = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 300_000 }
+    #expect(renamed.bytes("old") == nil)
     client.write("\n")
-    _ = try Self.line(of: top) { $0.bytes("old")?[0] ?? 0 > 300_000 }
+    _ = try Self.line(of: top) { $0.bytes(new)?[0] ?? 0 > 400_000 }
     let before = try TopLine(try #require(try top.nextLine()))
     client.signal(SIGKILL)
     _ = try client.wait()
     _ = try top.nextLine()
     let after = try TopLine(try #require(try top.nextLine()))
     #expect(after.bytes(new) == before.bytes(new))
-    #expect(after.bytes("old") == before.bytes("old"))
+    #expect(after.bytes("old") == nil)
     #expect(after.shortLived == [0, 0])
     withExtendedLifetime(server) {}
+  }
+
+  @Test func `two processes of one program are two rows, and one unit`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 100000 /dev/zero >'\(folder.file("file"))'")
+    let server = try networks.nginx(folder, bytesPerSecond: 50_000)
+    let tops = try ["pid", "unit"].map { try networks.near.netwatch("top", "--json", "--by", $0) }
+    for top in tops { _ = try Self.line(of: top) { _ in true } }
+    let clients = try (0..<2).map { _ in
+      try networks.start("curl", "-s", "-o", "/dev/null", "http://10.0.0.2:8080/file")
+    }
+    func rows(_ line: TopLine) -> [[String: Any]] { line.object["programs"] as? [[String: Any]] ?? [] }
+    let processes = try Self.line(of: tops[0]) { rows($0).count { $0["name"] as? String == "curl" } == 2 }
+    #expect(Set(rows(processes).compactMap { $0["pid"] as? Int }).count == 2)
+    let units = try Self.line(of: tops[1]) { rows($0).contains { $0["unit"] is String } }
+    #expect(rows(units).count == 1 && rows(units).allSatisfy { $0["name"] is NSNull })
+    withExtendedLifetime((server, clients)) {}
   }
 
   @Test func `programs that proc hides are rows without a name`() throws {

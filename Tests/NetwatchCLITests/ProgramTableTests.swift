@@ -84,9 +84,27 @@ import Testing
     for height in 0...6 { #expect(table.lines(Self.figures, by: .all, height: height).count == max(height, 1)) }
   }
 
-  private static func line(_ figures: ProgramFigures) -> String {
+  @Test func `rows of processes have their IDs, and rows of units their names`() {
+    var figures = ProgramFigures()
+    figures.programs = [
+      .init(name: "nginx", user: 33, process: 4_711), .init(name: "nginx", user: 33), .init(name: nil, user: 0),
+    ]
+    func table(_ grouping: ProgramFigures.Grouping) -> [String] {
+      ProgramTable(by: grouping, width: 60, usesColor: false, isUnicode: true).lines(figures, by: .name)
+        .map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+    }
+    #expect(table(.pid).prefix(4) == ["PROGRAM PID", "nginx 4711", "nginx -", "(unknown) -"])
+    #expect(Self.line(figures, by: .pid).contains(#"{"name":"nginx","pid":4711,"uid":33,"#))
+    #expect(Self.line(figures, by: .pid).contains(#"{"name":null,"pid":null,"uid":0,"#))
+    figures.programs = [.init(name: nil, user: 33, unit: "web.service"), .init(name: nil, user: 0)]
+    #expect(table(.unit).prefix(3) == ["UNIT RX", "web.service -", "(unknown) -"])
+    #expect(Self.line(figures, by: .unit).contains(#"{"name":null,"unit":"web.service","uid":33,"#))
+    #expect(Self.line(figures, by: .unit).contains(#"{"name":null,"unit":null,"uid":0,"#))
+  }
+
+  private static func line(_ figures: ProgramFigures, by grouping: ProgramFigures.Grouping = .name) -> String {
     var buffer = LineBuffer()
-    buffer.append(figures, nanosecondsSince1970: 1_764_000_000_123_456_789)
+    buffer.append(figures, by: grouping, nanosecondsSince1970: 1_764_000_000_123_456_789)
     keepLine(buffer.text, of: "top")
     return buffer.text
   }

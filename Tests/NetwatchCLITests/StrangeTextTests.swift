@@ -60,7 +60,7 @@ import Testing
     let table = ProgramTable(width: 80, usesColor: false, isUnicode: true)
     outputs.append(("top", table.lines(figures, by: .all).joined(separator: "\n")))
     var line = LineBuffer()
-    line.append(figures, nanosecondsSince1970: 0)
+    line.append(figures, by: .unit, nanosecondsSince1970: 0)
     outputs.append(("top json", line.text))
     return outputs
   }

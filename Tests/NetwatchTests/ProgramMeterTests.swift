@@ -2,6 +2,13 @@ import Testing
 
 @testable import Netwatch
 
+extension ProgramMeter {
+  /// Sets the program of a connection: a process with the given name, of which there is only one.
+  fileprivate mutating func identify(_ cookie: UInt64, named name: String?) {
+    identify(cookie, as: name.map { ProgramFigures.Process(id: Int32($0.utf8.first ?? 1), start: 1, name: $0) })
+  }
+}
+
 /// What the sockets of programs carry, as it follows from looks at connections and from their ends.
 @Suite struct ProgramMeterTests {
   typealias Traffic = ProgramFigures.Traffic
@@ -36,7 +43,7 @@ import Testing
     mutating func figures(link: LinkTraffic? = nil) -> ProgramFigures {
       var found: [UInt64: String?] = [:]
       meter.forEachUnidentified { cookie, inode, _ in if let name = programs[inode] { found[cookie] = name } }
-      for (cookie, name) in found { meter.identify(cookie, as: name) }
+      for (cookie, name) in found { meter.identify(cookie, named: name) }
       return meter.figures(at: now, link: link)
     }
 
@@ -202,12 +209,81 @@ import Testing
     #expect(next.programs.first?.traffic.receivedBitsPerSecond == 0)
   }
 
+  /// Two processes of one program, and one of another in the same unit.
+  private static func figures(by grouping: ProgramFigures.Grouping) -> ProgramFigures {
+    var world = World(meter: ProgramMeter(by: grouping))
+    let processes = [
+      ProgramFigures.Process(id: 10, start: 1, name: "nginx", unit: "web.service"),
+      .init(id: 11, start: 1, name: "nginx", unit: "docker-0123456789ab"),
+      .init(id: 12, start: 1, name: "php", unit: "web.service"),
+    ]
+    world.look()
+    world.look(Self.facts(1, 10, 1), Self.facts(2, 20, 2), Self.facts(3, 30, 3), Self.facts(4, 40, 4))
+    for (cookie, process) in zip([1, 2, 3] as [UInt64], processes) { world.meter.identify(cookie, as: process) }
+    world.meter.identify(4, as: nil)
+    world.meter.setInFlight([1, 2, 3, 4])
+    return world.figures()
+  }
+
+  @Test(arguments: ProgramFigures.Grouping.allCases) func `rows are of programs, processes or units`(
+    _ grouping: ProgramFigures.Grouping
+  ) {
+    let rows = Self.figures(by: grouping).programs.map { program in
+      let name = program.name ?? program.unit ?? "-"
+      return "\(name) \(program.process ?? 0) \(program.traffic.received) \(program.inFlight)"
+    }
+    let expected =
+      switch grouping {
+      case .name: ["- 0 40 1", "nginx 0 30 2", "php 0 30 1"]
+      case .pid: ["- 0 40 1", "nginx 10 10 1", "nginx 11 20 1", "php 12 30 1"]
+      case .unit: ["- 0 40 1", "docker-0123456789ab 0 20 1", "web.service 0 40 2"]
+      }
+    #expect(rows.sorted() == expected)
+  }
+
+  @Test func `a process takes its bytes along to its new name`() {
+    var world = World()
+    let process = ProgramFigures.Process(id: 10, start: 1, name: "bash")
+    world.look()
+    world.look(Self.facts(1, 10, 1))
+    world.meter.identify(1, as: process)
+    #expect(world.meter.processes == [process])
+    #expect(Self.bytes(world.figures(), "bash") == [10, 1])
+    world.meter.rename(process, to: "curl")
+    let figures = world.look(Self.facts(1, 15, 1))
+    #expect(Self.bytes(figures, "bash") == nil && Self.bytes(figures, "curl") == [15, 1])
+    #expect(figures.programs.first?.traffic.receivedBitsPerSecond == 40)
+    world.end(Self.facts(1, 15, 1))
+    #expect(world.meter.processes.isEmpty)
+    // Another process has the same ID later.
+    world.look(Self.facts(2, 7, 7))
+    world.meter.identify(2, as: .init(id: 10, start: 2, name: "ssh"))
+    #expect(Self.bytes(world.figures(), "curl") == [15, 1] && Self.bytes(world.figures(), "ssh") == [7, 7])
+  }
+
+  @Test func `processes that have ended are added up by name, and no byte is lost`() {
+    var world = World(meter: ProgramMeter(by: .pid))
+    world.look()
+    for cookie in 1...5_000 as ClosedRange<UInt64> {
+      world.meter.see(Self.facts(cookie, 2, 1))
+      world.meter.identify(cookie, as: .init(id: Int32(cookie), start: 1, name: "curl"))
+      world.end(Self.facts(cookie, 2, 1))
+      if cookie.isMultiple(of: 100) { world.look() }
+    }
+    let figures = world.look()
+    #expect(figures.programs.count <= 1_025 && figures.programs.contains { $0.process == nil })
+    #expect(figures.programs.allSatisfy { $0.name == "curl" })
+    #expect(figures.programs.reduce(0) { $0 + $1.traffic.received } == 10_000)
+    // They have carried nothing since the figures before.
+    #expect(figures.programs.allSatisfy { $0.traffic.receivedBitsPerSecond == 0 })
+  }
+
   @Test func `memory is bounded, whatever programs do`() {
     var world = World()
     world.look()
     for cookie in 1...5_000 as ClosedRange<UInt64> {
       world.meter.see(Self.facts(cookie, 1, 1))
-      world.meter.identify(cookie, as: "program \(cookie)")
+      world.meter.identify(cookie, as: .init(id: Int32(cookie), start: 1, name: "program \(cookie)"))
     }
     let figures = world.figures()
     #expect(figures.programs.count <= 4_097)

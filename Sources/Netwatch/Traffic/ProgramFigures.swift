@@ -31,19 +31,47 @@ package struct ProgramFigures: Hashable, Sendable {
     }
   }
 
-  /// A program: all its processes of one user.
+  /// What a row of figures stands for.
+  package enum Grouping: String, CaseIterable, Sendable {
+    /// All processes of one user that have the same name now.
+    case name
+    /// A process.
+    case pid
+    /// All processes of one user in the same unit of systemd, or in the same container.
+    case unit
+  }
+
+  /// A process, as /proc shows it now.
+  package struct Process: Hashable, Sendable {
+    package let id: Int32
+    /// The time at which the process was started, in ticks since the start of the machine. With it, an ID is never another process's.
+    package let start: UInt64
+    /// The name that `ps` shows.
+    package var name: String
+    /// The unit or the container of the process; nil if it was not asked for.
+    package let unit: String?
+
+    package init(id: Int32, start: UInt64, name: String, unit: String? = nil) {
+      (self.id, self.start, self.name, self.unit) = (id, start, name, unit)
+    }
+  }
+
+  /// A row: a program, a process or a unit of one user.
   package struct Program: Hashable, Sendable {
-    /// The name that `ps` shows. Nil stands for all programs of a user that cannot be inspected.
+    /// The name that `ps` shows. Nil stands for all programs of a user that cannot be inspected, and if rows are of units.
     package let name: String?
     /// The id of the user that the connections belong to.
     package let user: UInt32
+    /// The process. Nil unless rows are of processes, and for those that have ended long ago.
+    package let process: Int32?
+    /// The unit or the container. Nil unless rows are of units, and if it cannot be inspected.
+    package let unit: String?
     package var traffic = Traffic()
     /// The number of connections that have a request in flight.
     package var inFlight = 0
 
-    package init(name: String?, user: UInt32) {
-      self.name = name
-      self.user = user
+    package init(name: String?, user: UInt32, process: Int32? = nil, unit: String? = nil) {
+      (self.name, self.user, self.process, self.unit) = (name, user, process, unit)
     }
   }
 

@@ -7,8 +7,8 @@ package struct ProgramMeter: Sendable {
   private struct Socket {
     var inode: UInt32
     let user: UInt32
-    /// The place in `programs`. Nil until the program of the socket is known.
-    var program: Int?
+    /// The key in `rows`. Nil until the program of the socket is known.
+    var row: Int?
     /// The counters up to which the traffic has been counted.
     var counters: ProgramFigures.Traffic
     /// The traffic of the socket before its program was known.
@@ -17,19 +17,42 @@ package struct ProgramMeter: Sendable {
     var look: UInt32
   }
 
+  /// The processes whose bytes are added up.
+  private enum Owner: Hashable {
+    case process(Int32, start: UInt64, user: UInt32)
+    /// Processes that have ended.
+    case ended(name: String, unit: String?, user: UInt32)
+    /// Processes that cannot be inspected.
+    case unknown(user: UInt32)
+  }
+
+  private struct Row {
+    let owner: Owner
+    /// What is known of the process; nil if it cannot be inspected.
+    var process: ProgramFigures.Process?
+    let user: UInt32
+    var traffic = ProgramFigures.Traffic()
+    /// The traffic at the last report.
+    var former = ProgramFigures.Traffic()
+    var inFlight = 0
+    /// The number of sockets that are not settled.
+    var sockets = 0
+  }
+
   /// A connection can leave the looks long before its end is reported: after a reset, until its program closes it. If the end
   /// is lost, it is never reported.
   private static let looksUntilForgotten: UInt32 = 60
   /// At most this many sockets are kept for an end that may never be reported.
   private static let mostKept = 65_536
-  /// The largest number of program names. Programs beyond it get no row of their own.
-  private static let mostPrograms = 4_096
+  /// The number of rows from which on the processes without connections are added up by name, and the largest number. Programs
+  /// beyond that get no row of their own.
+  private static let (manyRows, mostRows) = (1_024, 4_096)
 
   private var sockets: [UInt64: Socket] = [:]
-  private var programs: [ProgramFigures.Program] = []
-  /// The figures of each of `programs` at the last report.
-  private var former: [ProgramFigures.Traffic] = []
-  private var places: [ProgramFigures.Program: Int] = [:]
+  private let grouping: ProgramFigures.Grouping
+  private var rows: [Int: Row] = [:]
+  private var keys: [Owner: Int] = [:]
+  private var nextKey = 0
   private var shortLived = ProgramFigures.Traffic()
   private var formerShortLived = ProgramFigures.Traffic()
   private var overruns: UInt64 = 0
@@ -48,7 +71,10 @@ package struct ProgramMeter: Sendable {
   private var otherReceived: Int64?
   private var otherSent: Int64?
 
-  package init() {}
+  /// Creates a meter.
+  ///
+  /// - Parameter grouping: What a row of the figures stands for. Default: a program.
+  package init(by grouping: ProgramFigures.Grouping = .name) { self.grouping = grouping }
 
   // MARK: Looks
 
@@ -94,31 +120,60 @@ package struct ProgramMeter: Sendable {
         settle(socket)
       }
     }
+    if rows.count > Self.manyRows { foldEndedRows() }
+  }
+
+  /// Adds up the rows of processes without connections by name. A process that opens another connection gets a new row.
+  private mutating func foldEndedRows() {
+    for (key, row) in rows where row.sockets == 0 {
+      guard case .process = row.owner, let process = row.process else { continue }
+      rows[key] = nil
+      keys[row.owner] = nil
+      let ended = ProgramFigures.Process(id: 0, start: 0, name: process.name, unit: process.unit)
+      let sum = self.key(of: .ended(name: process.name, unit: process.unit, user: row.user), ended, row.user)
+      rows[sum]?.traffic.add(row.traffic)
+      rows[sum]?.former.add(row.former)
+    }
   }
 
   /// Calls `body` with each connection that was in the last look and whose program is not known.
   package func forEachUnidentified(_ body: (_ cookie: UInt64, _ inode: UInt32, _ user: UInt32) -> Void) {
-    for (cookie, socket) in sockets where socket.program == nil && socket.inode != 0 && socket.look == look {
+    for (cookie, socket) in sockets where socket.row == nil && socket.inode != 0 && socket.look == look {
       body(cookie, socket.inode, socket.user)
     }
   }
 
-  /// Sets the program of a connection.
+  /// Sets the process that holds a connection.
   ///
-  /// - Parameter name: The name of the program. Nil if it cannot be known.
-  package mutating func identify(_ cookie: UInt64, as name: String?) {
+  /// - Parameter process: The process. Nil if it cannot be known.
+  package mutating func identify(_ cookie: UInt64, as process: ProgramFigures.Process?) {
     guard let place = sockets.index(forKey: cookie) else { return }
-    let program = row(name, sockets.values[place].user)
-    sockets.values[place].program = program
-    programs[program].traffic.add(sockets.values[place].unassigned)
+    let user = sockets.values[place].user
+    let key =
+      process.map { self.key(of: .process($0.id, start: $0.start, user: user), $0, user) }
+      ?? self.key(of: .unknown(user: user), nil, user)
+    if let former = sockets.values[place].row { rows[former]?.sockets -= 1 }
+    sockets.values[place].row = key
+    rows[key]?.sockets += 1
+    rows[key]?.traffic.add(sockets.values[place].unassigned)
     sockets.values[place].unassigned = .init()
+  }
+
+  /// The processes that hold connections.
+  package var processes: Set<ProgramFigures.Process> {
+    Set(rows.values.lazy.filter { $0.sockets > 0 }.compactMap(\.process))
+  }
+
+  /// Gives a process the name that it has now. All its bytes belong to that name.
+  package mutating func rename(_ process: ProgramFigures.Process, to name: String) {
+    for key in rows.keys where rows[key]?.process == process { rows[key]?.process?.name = name }
   }
 
   /// Sets which connections have a request in flight.
   package mutating func setInFlight(_ cookies: some Sequence<UInt64>) {
-    for place in programs.indices { programs[place].inFlight = 0 }
+    for key in rows.keys { rows[key]?.inFlight = 0 }
     for cookie in cookies {
-      if let program = sockets[cookie]?.program { programs[program].inFlight += 1 }
+      if let key = sockets[cookie]?.row { rows[key]?.inFlight += 1 }
     }
   }
 
@@ -155,25 +210,27 @@ package struct ProgramMeter: Sendable {
     // A connection that is reset loses its counters. They do not begin anew.
     sockets.values[place].counters = .init(
       received: max(known.received, counters.received), sent: max(known.sent, counters.sent))
-    if let program = sockets.values[place].program {
-      programs[program].traffic.add(carried)
+    if let key = sockets.values[place].row {
+      rows[key]?.traffic.add(carried)
     } else {
       sockets.values[place].unassigned.add(carried)
     }
   }
 
   /// Adds the traffic of a socket that is gone. If its program was not found in time, it counts as short-lived.
-  private mutating func settle(_ socket: Socket) { shortLived.add(socket.unassigned) }
+  private mutating func settle(_ socket: Socket) {
+    shortLived.add(socket.unassigned)
+    if let key = socket.row { rows[key]?.sockets -= 1 }
+  }
 
-  /// Returns the place of a program in `programs`.
-  private mutating func row(_ name: String?, _ user: UInt32) -> Int {
-    let key = ProgramFigures.Program(name: name, user: user)
-    if let place = places[key] { return place }
-    if name != nil, programs.count >= Self.mostPrograms { return row(nil, user) }
-    places[key] = programs.count
-    programs.append(key)
-    former.append(.init())
-    return programs.count - 1
+  /// Returns the key of an owner in `rows`.
+  private mutating func key(of owner: Owner, _ process: ProgramFigures.Process?, _ user: UInt32) -> Int {
+    if let key = keys[owner] { return key }
+    if process != nil, rows.count >= Self.mostRows { return key(of: .unknown(user: user), nil, user) }
+    nextKey += 1
+    keys[owner] = nextKey
+    rows[nextKey] = Row(owner: owner, process: process, user: user)
+    return nextKey
   }
 
   // MARK: Figures
@@ -193,10 +250,20 @@ package struct ProgramMeter: Sendable {
     }
     clocks = (time, suspended)
     var figures = ProgramFigures()
-    for (place, program) in programs.enumerated() where program.inFlight > 0 || !program.traffic.isNothing {
-      var program = program
-      program.traffic.setRates(since: former[place], in: passed)
-      former[place] = program.traffic
+    var sums: [ProgramFigures.Program: Row] = [:]
+    for (key, row) in rows {
+      let group = group(of: row)
+      var sum = sums[group] ?? Row(owner: row.owner, user: row.user)
+      sum.traffic.add(row.traffic)
+      sum.former.add(row.former)
+      sum.inFlight += row.inFlight
+      sums[group] = sum
+      rows[key]?.former = row.traffic
+    }
+    for (group, sum) in sums where sum.inFlight > 0 || !sum.traffic.isNothing {
+      var program = group
+      (program.traffic, program.inFlight) = (sum.traffic, sum.inFlight)
+      program.traffic.setRates(since: sum.former, in: passed)
       figures.programs.append(program)
     }
     figures.shortLived = shortLived
@@ -207,10 +274,20 @@ package struct ProgramMeter: Sendable {
     return figures
   }
 
+  /// Returns what a row belongs to in the figures.
+  private func group(of row: Row) -> ProgramFigures.Program {
+    guard let process = row.process else { return .init(name: nil, user: row.user) }
+    return switch grouping {
+    case .name: .init(name: process.name, user: row.user)
+    case .pid: .init(name: process.name, user: row.user, process: process.id > 0 ? process.id : nil)
+    case .unit: .init(name: nil, user: row.user, unit: process.unit)
+    }
+  }
+
   /// Returns the traffic of the link beyond the payload of TCP.
   private mutating func other(_ sample: LinkTraffic?, in passed: Duration?) -> ProgramFigures.Traffic? {
     var payload = shortLived
-    for program in programs { payload.add(program.traffic) }
+    for row in rows.values { payload.add(row.traffic) }
     for socket in sockets.values { payload.add(socket.unassigned) }
     let counted = payload.beyond(formerPayload)
     formerPayload = payload

@@ -76,6 +76,14 @@ extension ParsedOptions {
     ) { $0.order = $1 }
     .standard("all")
     Option.choice(
+      "--by", value: "what", of: [.top],
+      help: """
+        Print a row for each program, process or unit: \(ProgramFigures.Grouping.list). A unit is one of systemd, or a \
+        container.
+        """
+    ) { $0.grouping = $1 }
+    .standard("name")
+    Option.choice(
       "--status", value: "status", of: [.testHook], help: "Use this status in the example: \(ReachabilityStatus.list)."
     ) { $0.exampleStatus = $1 }
     .standard("wifi")

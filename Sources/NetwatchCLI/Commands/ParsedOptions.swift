@@ -39,6 +39,7 @@ struct ParsedOptions {
   var command: [String] = []
   var isOnce = false
   var order: ProgramTable.Order?
+  var grouping: ProgramFigures.Grouping?
   var file = ""
   var bar: Bar?
   var exampleStatus = ReachabilityStatus.wifi

@@ -8,7 +8,7 @@ struct TopCommand {
   func run() throws -> ProcessEnding {
     try ProgramFollower(
       options.output.wantsJSON ? .json : .text(options.output.terminal, options.units ?? .bits),
-      sortedBy: options.order ?? .all, isOnce: options.isOnce
+      sortedBy: options.order ?? .all, by: options.grouping ?? .name, isOnce: options.isOnce
     ).run()
   }
 }

@@ -3,13 +3,22 @@ import NetwatchStream
 
 extension LineBuffer {
   /// Appends figures as a line of JSON, version 1 of contrib/schemas/top.schema.json.
-  mutating func append(_ figures: ProgramFigures, nanosecondsSince1970: Int64) {
+  mutating func append(_ figures: ProgramFigures, by grouping: ProgramFigures.Grouping, nanosecondsSince1970: Int64) {
     append(#"{"v":1,"time":"#)
     appendTime(nanosecondsSince1970: nanosecondsSince1970)
     append(#","programs":["#)
     for (place, program) in figures.programs.enumerated() {
       append(place > 0 ? #",{"name":"# : #"{"name":"#)
       if let name = program.name { appendQuoted(name) } else { append("null") }
+      switch grouping {
+      case .name: break
+      case .pid:
+        append(#","pid":"#)
+        append(orNull: program.process.map { UInt64(clamping: $0) })
+      case .unit:
+        append(#","unit":"#)
+        if let unit = program.unit { appendQuoted(unit) } else { append("null") }
+      }
       append(#","uid":"#)
       appendDecimal(UInt64(program.user))
       append(",")

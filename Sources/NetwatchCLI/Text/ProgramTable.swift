@@ -32,7 +32,10 @@ struct ProgramTable {
       }
       let (first, second) = (value(one), value(other))
       if first != second { return first > second }
-      return (one.name ?? "\u{10ffff}", one.user) < (other.name ?? "\u{10ffff}", other.user)
+      func key(_ program: ProgramFigures.Program) -> (String, UInt32, Int32) {
+        (program.name ?? program.unit ?? "\u{10ffff}", program.user, program.process ?? .max)
+      }
+      return key(one) < key(other)
     }
   }
 
@@ -52,18 +55,23 @@ struct ProgramTable {
 
   /// The least width of the names. If there is less room, a column of figures is left out.
   private static let leastNameWidth = 12
-  private static let firstTitle = "PROGRAM"
 
   private let units: TrafficUnits
+  private let grouping: ProgramFigures.Grouping
   private let width: Int
   private let usesColor: Bool
   private let ellipsis: Character
 
   /// - Parameters:
   ///   - units: The unit of rates. Default: bits per second.
+  ///   - grouping: What a row stands for. Default: a program.
   ///   - width: The width of the terminal in columns; nil if a line may have any length.
-  init(_ units: TrafficUnits = .bits, width: Int?, usesColor: Bool, isUnicode: Bool) {
+  init(
+    _ units: TrafficUnits = .bits, by grouping: ProgramFigures.Grouping = .name, width: Int?, usesColor: Bool,
+    isUnicode: Bool
+  ) {
     self.units = units
+    self.grouping = grouping
     self.width = width ?? .max
     self.usesColor = usesColor
     ellipsis = isUnicode ? "…" : "~"
@@ -79,26 +87,29 @@ struct ProgramTable {
       ? ["The bytes are too low: the kernel could not report some closed connections (\(figures.overruns) times)."] : []
     let room = max((height ?? .max) - 1 - sums.count - notes.count, 0)
     let programs = figures.programs.sorted(by: order.precedes).prefix(room)
-    let names = programs.map { $0.name?.sanitizedForTerminal ?? "(unknown)" } + sums.map(\.0)
+    let title = grouping == .unit ? "UNIT" : "PROGRAM"
+    let names = programs.map { ($0.name ?? $0.unit)?.sanitizedForTerminal ?? "(unknown)" } + sums.map(\.0)
     let traffic = programs.map(\.traffic) + sums.map(\.1)
     let noCells = sums.map { _ in "" }
-    let columns = fitting([
-      Column("RX \(units.name)", traffic.map { Self.number($0.receivedBitsPerSecond.map(units.rate)) }),
-      Column("TX \(units.name)", traffic.map { Self.number($0.sentBitsPerSecond.map(units.rate)) }),
-      Column("RX B", traffic.map { Self.number($0.received) }),
-      Column("TX B", traffic.map { Self.number($0.sent) }),
-      Column("CONN", programs.map { "\($0.inFlight)" } + noCells),
-      Column("UID", programs.map { "\($0.user)" } + noCells),
-    ])
+    let processes = Column("PID", programs.map { $0.process.map { "\($0)" } ?? "-" } + noCells)
+    let columns = fitting(
+      (grouping == .pid ? [processes] : []) + [
+        Column("RX \(units.name)", traffic.map { Self.number($0.receivedBitsPerSecond.map(units.rate)) }),
+        Column("TX \(units.name)", traffic.map { Self.number($0.sentBitsPerSecond.map(units.rate)) }),
+        Column("RX B", traffic.map { Self.number($0.received) }),
+        Column("TX B", traffic.map { Self.number($0.sent) }),
+        Column("CONN", programs.map { "\($0.inFlight)" } + noCells),
+        Column("UID", programs.map { "\($0.user)" } + noCells),
+      ])
     let taken = columns.reduce(0) { $0 + $1.width }
-    let nameWidth = min(([Self.firstTitle] + names).reduce(0) { max($0, $1.columns) }, width - taken)
+    let nameWidth = min(([title] + names).reduce(0) { max($0, $1.columns) }, width - taken)
     func line(_ name: String, _ cells: [String]) -> String {
       let name = name.fitted(to: nameWidth, ellipsis: ellipsis)
       return zip(columns, cells).reduce(name.padded(to: nameWidth)) { line, cell in
         line + String(repeating: " ", count: max(cell.0.width - cell.1.columns, 0)) + cell.1
       }
     }
-    var lines = [paint(line(Self.firstTitle, columns.map(\.title)), .bold)]
+    var lines = [paint(line(title, columns.map(\.title)), .bold)]
     for (row, name) in names.enumerated() {
       let text = line(name, columns.map { $0.cells[row] })
       lines.append(row < programs.count ? text : paint(text, .dim))

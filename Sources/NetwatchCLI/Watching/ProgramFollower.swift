@@ -13,6 +13,7 @@ final class ProgramFollower {
   private static let fewLines = 5
 
   private let form: Form
+  private let grouping: ProgramFigures.Grouping
   private let isOnce: Bool
   private let loop: EventLoop
   private let output: StandardOutput
@@ -31,9 +32,13 @@ final class ProgramFollower {
 
   /// - Parameters:
   ///   - order: The order of the table, until a key changes it.
+  ///   - grouping: What a row stands for.
   ///   - isOnce: Whether ``run()`` ends after the figures of the first second.
-  init(_ form: Form, sortedBy order: ProgramTable.Order, isOnce: Bool) throws {
+  init(
+    _ form: Form, sortedBy order: ProgramTable.Order, by grouping: ProgramFigures.Grouping, isOnce: Bool
+  ) throws {
     self.order = order
+    self.grouping = grouping
     self.form = form
     self.isOnce = isOnce
     output = try StandardOutput()
@@ -49,7 +54,7 @@ final class ProgramFollower {
       publish: { [unowned self] path, _, _ in link = path.carrier }, fail: { [unowned self] in fail($0) })
     self.reachability = reachability
     try reachability.start()
-    let sampler = try ProgramSampler(on: loop) { [unowned self] in fail($0) }
+    let sampler = try ProgramSampler(on: loop, by: grouping) { [unowned self] in fail($0) }
     self.sampler = sampler
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     nextLook = loop.now + Self.interval
@@ -103,7 +108,7 @@ final class ProgramFollower {
     switch form {
     case .json:
       line.removeAll()
-      line.append(figures, nanosecondsSince1970: KernelClock.wall.nanoseconds)
+      line.append(figures, by: grouping, nanosecondsSince1970: KernelClock.wall.nanoseconds)
       try line.withBytes { bytes throws(PlainError) in try output.write(bytes) }
     case .text(let terminal, let units) where screen != nil: draw(terminal, units)
     case .text(let terminal, let units):
@@ -113,7 +118,8 @@ final class ProgramFollower {
   }
 
   private func table(on terminal: Terminal, _ units: TrafficUnits) -> ProgramTable {
-    ProgramTable(units, width: terminal.columns, usesColor: terminal.usesColor, isUnicode: terminal.isUnicode)
+    ProgramTable(
+      units, by: grouping, width: terminal.columns, usesColor: terminal.usesColor, isUnicode: terminal.isUnicode)
   }
 
   private func draw(_ terminal: Terminal, _ units: TrafficUnits) {

@@ -108,7 +108,7 @@ package final class ConnectionCounter {
     owners.find(inodes, within: time)
     var counts: [String: Int] = [:]
     for inode in inodes {
-      if case .program(let name) = owners.owner(of: inode) { counts[name, default: 0] += 1 }
+      if case .process(let process) = owners.owner(of: inode) { counts[process.name, default: 0] += 1 }
     }
     return counts.map { (name: $0.key, connections: $0.value) }
       .sorted { ($1.connections, $0.name) < ($0.connections, $1.name) }
@@ -203,7 +203,7 @@ package final class ConnectionCounter {
     var isComplete = true
     for (cookie, inode) in inodes {
       switch owners.owner(of: inode) {
-      case .program(let name): machine.identify(cookie, isIgnored: ignoredPrograms.contains(name))
+      case .process(let process): machine.identify(cookie, isIgnored: ignoredPrograms.contains(process.name))
       case .unknown: machine.identify(cookie, isIgnored: false)
       case nil: isComplete = false
       }

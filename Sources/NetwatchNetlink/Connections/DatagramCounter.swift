@@ -130,7 +130,7 @@ package final class DatagramCounter {
     owners.find(inodes, within: Self.searchTime)
     return inodes.contains { inode in
       switch owners.owner(of: inode) {
-      case .program(let name): !ignoredPrograms.contains(name)
+      case .process(let process): !ignoredPrograms.contains(process.name)
       case .unknown: true
       // The search continues at the next sample.
       case nil: false

@@ -19,8 +19,8 @@ package final class ProgramSampler {
   private let scan: ConnectionScan
   private let ends: ConnectionEnds
   private let counters: LinkCounters
-  private let owners = SocketOwners(isTold: true)
-  private var meter = ProgramMeter()
+  private let owners: SocketOwners
+  private var meter: ProgramMeter
   private var activity: ConnectionActivity
   private lazy var timer = LoopTimer(on: loop) { [unowned self] in readEndsInTime() }
   private let loop: EventLoop
@@ -34,10 +34,16 @@ package final class ProgramSampler {
 
   /// Creates a sampler and subscribes to the ends of connections.
   ///
-  /// - Parameter failed: The closure that is called when the kernel no longer reports ends.
+  /// - Parameters:
+  ///   - grouping: What a row of the figures stands for.
+  ///   - failed: The closure that is called when the kernel no longer reports ends.
   /// - Throws: A `SystemError` if the sockets cannot be opened.
-  package init(on loop: EventLoop, failed: @escaping (SystemError) -> Void) throws(SystemError) {
+  package init(
+    on loop: EventLoop, by grouping: ProgramFigures.Grouping, failed: @escaping (SystemError) -> Void
+  ) throws(SystemError) {
     self.loop = loop
+    owners = SocketOwners(isTold: true, findsUnits: grouping == .unit)
+    meter = ProgramMeter(by: grouping)
     self.failed = failed
     // The interval is shorter than the time between two looks, so that each look also counts for the activity.
     var rules = ConnectionRules()
@@ -63,6 +69,7 @@ package final class ProgramSampler {
     // The last bytes of connections that have ended meanwhile are known now.
     _ = try readEnds()
     identify()
+    rename()
     meter.setInFlight(activity.cookies)
     timing?.end(inFlight: activity.count)
     let traffic = link.flatMap { counters.sample($0.index, $0.name)?.traffic }
@@ -106,6 +113,16 @@ package final class ProgramSampler {
 
   // MARK: Programs
 
+  /// Gives processes the names that they have now: a program can change its name, and become another by execve().
+  private func rename() {
+    for process in meter.processes {
+      guard let name = SocketOwners.name(of: process.id), name != process.name,
+        SocketOwners.start(of: process.id) == process.start
+      else { continue }
+      meter.rename(process, to: name)
+    }
+  }
+
   /// Finds the programs of new connections. Those of other users are not searched for, because an ordinary user may not see the
   /// sockets of their programs.
   private func identify() {
@@ -121,7 +138,7 @@ package final class ProgramSampler {
     owners.find(unidentified.values, within: Self.searchTime)
     for (cookie, inode) in unidentified {
       switch owners.owner(of: inode) {
-      case .program(let name): meter.identify(cookie, as: name)
+      case .process(let process): meter.identify(cookie, as: process)
       // The program may have closed the connection meanwhile. Then its end is reported before the next look.
       case .unknown where unfound.contains(cookie): meter.identify(cookie, as: nil)
       case .unknown: missing.insert(cookie)

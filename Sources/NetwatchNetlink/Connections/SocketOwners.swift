@@ -1,3 +1,4 @@
+import Netwatch
 import NetwatchEventLoop
 import NetwatchLibC
 
@@ -5,8 +6,7 @@ import NetwatchLibC
 /// not found in time is searched for from there the next time.
 final class SocketOwners {
   enum Owner: Hashable {
-    /// The name of the program, as `ps` shows it.
-    case program(String)
+    case process(ProgramFigures.Process)
     /// No process that this process may examine holds the socket.
     case unknown
   }
@@ -20,6 +20,7 @@ final class SocketOwners {
   /// The most places that are kept for the next search.
   private static let mostFreed = 256
 
+  private let findsUnits: Bool
   /// The places where sockets were found, until the sockets are released; nil if nobody releases them.
   private var places: [UInt32: Place]?
   /// The places of sockets that are gone. The kernel gives the lowest free descriptor to the next socket.
@@ -33,9 +34,14 @@ final class SocketOwners {
   /// The processes that hold some of these sockets, and so probably the next ones.
   private var holders: [pid_t] = []
 
-  /// - Parameter isTold: Whether ``release(_:)`` is called for each socket that is gone. Then new sockets that take the places
-  ///   of former ones are found without a pass over all descriptors of a process.
-  init(isTold: Bool = false) { places = isTold ? [:] : nil }
+  /// - Parameters:
+  ///   - isTold: Whether ``release(_:)`` is called for each socket that is gone. Then new sockets that take the places of former ones
+  ///     are found without a pass over all descriptors of a process. Default: false.
+  ///   - findsUnits: Whether the units of the processes are wanted. Default: false.
+  init(isTold: Bool = false, findsUnits: Bool = false) {
+    places = isTold ? [:] : nil
+    self.findsUnits = findsUnits
+  }
 
   /// Notes that a socket is gone.
   func release(_ inode: UInt32) {
@@ -76,7 +82,7 @@ final class SocketOwners {
       guard let link = FileDescriptor.target(ofLink: "/proc/\(place.process)/fd/\(place.descriptor)"),
         let inode = Self.inode(link.utf8), wanted.remove(inode) != nil
       else { continue }
-      let owner = names[place.process] ?? Self.owner(place.process)
+      let owner = names[place.process] ?? owner(place.process)
       names[place.process] = owner
       owners[inode] = owner
       places?[inode] = place
@@ -98,7 +104,7 @@ final class SocketOwners {
       return
     }
     if !holders.contains(process) { holders = holders.suffix(15) + [process] }
-    let owner = Self.owner(process)
+    let owner = owner(process)
     for inode in found { owners[inode] = owner }
   }
 
@@ -174,9 +180,23 @@ final class SocketOwners {
     return UInt32(String(decoding: target.dropFirst(prefix.count).prefix { $0 != UInt8(ascii: "]") }, as: UTF8.self))
   }
 
-  private static func owner(_ process: pid_t) -> Owner {
-    let name = FileDescriptor.text(of: "/proc/\(process)/comm")
-    return name.flatMap { $0.isEmpty ? nil : .program($0) } ?? .unknown
+  private func owner(_ process: pid_t) -> Owner {
+    guard let name = Self.name(of: process), let start = Self.start(of: process) else { return .unknown }
+    let unit =
+      findsUnits ? FileDescriptor.text(of: "/proc/\(process)/cgroup").map { ProcessUnit(cgroup: $0).name } : nil
+    return .process(ProgramFigures.Process(id: process, start: start, name: name, unit: unit))
+  }
+
+  /// Returns the name that `ps` shows; nil if the process is gone.
+  static func name(of process: pid_t) -> String? {
+    FileDescriptor.text(of: "/proc/\(process)/comm").flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Returns the time at which a process was started, in ticks since the start of the machine; nil if it is gone.
+  static func start(of process: pid_t) -> UInt64? {
+    // The name, which is the second field, may contain spaces and parentheses (proc_pid_stat(5)).
+    let fields = FileDescriptor.text(of: "/proc/\(process)/stat")?.split(separator: ")").last?.split(separator: " ")
+    return fields.flatMap { $0.count > 19 ? UInt64($0[19]) : nil }
   }
 
   /// Calls `body` with each entry of a folder.
