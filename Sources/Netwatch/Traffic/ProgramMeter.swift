@@ -207,6 +207,8 @@ package struct ProgramMeter: Sendable {
   private mutating func count(_ counters: ProgramFigures.Traffic, at place: Dictionary<UInt64, Socket>.Index) {
     let known = sockets.values[place].counters
     let carried = counters.beyond(known)
+    // Most connections are quiet at most looks.
+    if carried.isNothing { return }
     // A connection that is reset loses its counters. They do not begin anew.
     sockets.values[place].counters = .init(
       received: max(known.received, counters.received), sent: max(known.sent, counters.sent))
