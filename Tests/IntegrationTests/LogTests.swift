@@ -115,9 +115,19 @@ import Testing
     let follow = try follow(namespace)
     _ = try follow.next()
     try changes(1)
+    func losses() throws -> Int? {
+      let script = """
+        mount -t sysfs s /sys; cd /sys/class/net/v0; cat operstate carrier_down_count; ip link show v0 >/dev/null
+        """
+      let output = try ChildProcess.run(namespace.command(["unshare", "--mount", "sh", "-c", script])).output
+      return output.first == "up" ? output.last.flatMap { Int($0) } : nil
+    }
+    let before = try #require(try losses())
     // netwatch then reads all messages in one turn of its loop, and finds the path that it knows.
     kill(follow.process.pid, SIGSTOP)
     for _ in 0..<4 { try namespace.run("ip link set v1 down", "ip link set v1 up") }
+    // The kernel notices the carrier a little later, and has sent its last message when it gives `ip` its lock.
+    try eventually(losses()) { $0 == before + 4 }
     kill(follow.process.pid, SIGCONT)
     let outage = try #require(try eventually(objects("--outages")) { !$0.isEmpty }.first)
     #expect(outage["carrier_losses"] as? Int == 4)
