@@ -57,8 +57,7 @@ final class LogFeed {
     case .initial, .reachability:
       carrier = record.path.interfaceIndex ?? carrier
       last = (record, losses(in: record.path))
-      let item = LogQueue.Item(line: line(record))
-      if queue.count > 0 || !write(item) { wait(for: item) }
+      send(record)
     case .traffic:
       let item = LogQueue.Item(line: line(record))
       if queue.count == 0, write(item) {
@@ -79,8 +78,7 @@ final class LogFeed {
     last = (record, losses)
     record.event = .interfaces
     record.timestamp = moment
-    let item = LogQueue.Item(line: line(record))
-    if queue.count > 0 || !write(item) { wait(for: item) }
+    send(record)
   }
 
   private func losses(in path: NetworkPath) -> Int? { carrier.flatMap { path.links.interface($0)?.carrierLosses } }
@@ -117,7 +115,10 @@ final class LogFeed {
     return writer.line.dropLast(2) + Array((log + #""changes":"#).utf8)
   }
 
-  private func wait(for item: LogQueue.Item) {
+  /// Writes the line of a record, after those that wait.
+  private func send(_ record: EventRecord) {
+    let item = LogQueue.Item(line: line(record))
+    if queue.count == 0, write(item) { return }
     queue.append(item)
     waitForRoom(true)
   }
