@@ -14,6 +14,8 @@ struct LineTraffic: Equatable {
   let sentRate: Int?
   let receivedBytes: Int?
   let sentBytes: Int?
+  /// The figures of each link if there are several.
+  let links: [LineTraffic]
 
   init(_ object: [String: Any]) {
     interface = object["interface"] as? String
@@ -21,6 +23,7 @@ struct LineTraffic: Equatable {
     sentRate = object["tx_bps"] as? Int
     receivedBytes = object["rx_bytes"] as? Int
     sentBytes = object["tx_bytes"] as? Int
+    links = (object["links"] as? [[String: Any]] ?? []).map { LineTraffic($0) }
   }
 }
 
@@ -251,6 +254,99 @@ struct LineTraffic: Equatable {
     // The first figures of another link have no rate.
     #expect(try probe.nextLine()?.hasPrefix("w0 ") == true)
     #expect(try probe.nextLine() == "threads 0")
+  }
+
+  // MARK: Several links at once
+
+  /// A network whose traffic goes over v0 and w0, by two next hops of one route, or by one family each.
+  private func overTwoLinks(byFamily: Bool = false) throws -> NetworkNamespace {
+    let namespace = try NetworkNamespace.online()
+    try namespace.addSecondUplink()
+    if byFamily {
+      try namespace.configure(
+        "addr add 2001:db8::1/64 dev w0 nodad", "route add default via fe80::1 dev w0")
+    } else {
+      try namespace.configure(
+        "route del default metric 600", "route replace default nexthop via 10.0.0.2 nexthop via 10.1.0.2")
+    }
+    return namespace
+  }
+
+  /// Returns the first traffic of a reader that goes over these links.
+  private func traffic(of follow: Follow, over names: [String]) throws -> LineTraffic {
+    while true {
+      if let traffic = try follow.next().traffic, traffic.links.compactMap(\.interface).sorted() == names {
+        return traffic
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `all links that carry the path are counted, by next hops or by family`(_ byFamily: Bool) throws {
+    let namespace = try overTwoLinks(byFamily: byFamily)
+    let follow = try namespace.follow("--no-service", "--traffic", "--traffic-interval", "0.1")
+    let before = try traffic(of: follow, over: ["v0", "w0"])
+    try namespace.send(300, bytes: 1_000, to: "10.0.0.2", over: "v0")
+    try namespace.send(200, bytes: 1_000, to: "10.1.0.2", over: "w0")
+    let (v0, w0) = (try Self.counters(of: "v0", in: namespace), try Self.counters(of: "w0", in: namespace))
+    var after = before
+    while after.sentBytes ?? 0 < v0 + w0 { after = try traffic(of: follow, over: ["v0", "w0"]) }
+    #expect(try #require(after.sentBytes) - (before.sentBytes ?? 0) >= 500_000)
+    #expect(after.links.compactMap(\.sentBytes).reduce(0, +) == after.sentBytes)
+    #expect(after.links.compactMap(\.sentRate).reduce(0, +) == after.sentRate)
+    // The other link goes. The path stays, so no line tells it, but its bytes are not counted any more.
+    let own = try #require(after.interface)
+    try namespace.run("ip link set \(own == "v0" ? "w0" : "v0") down")
+    var line = try follow.next()
+    while line.traffic?.links.isEmpty == false { line = try follow.next() }
+    while line.event != "traffic" { line = try follow.next() }
+    #expect(line.traffic?.interface == own)
+    #expect(byFamily || follow.lines.allSatisfy { $0.event != "reachability" })
+  }
+
+  @Test func `a service tells its clients all links, and a client that loses it counts them itself`() throws {
+    let service = try RunningService()
+    try service.namespace.addSecondUplink()
+    try service.namespace.configure(
+      "route del default metric 600", "route replace default nexthop via 10.0.0.2 nexthop via 10.1.0.2")
+    let reader = try service.follow("--traffic", "--traffic-interval", "0.1")
+    let served = try traffic(of: reader, over: ["v0", "w0"])
+    #expect(served.links.compactMap(\.sentBytes).reduce(0, +) == served.sentBytes)
+    try service.kill()
+    let count = reader.lines.count
+    for _ in 0..<3 { _ = try traffic(of: reader, over: ["v0", "w0"]) }
+    #expect(reader.lines.dropFirst(count + 3).allSatisfy { $0.traffic?.links.count == 2 })
+  }
+
+  @Test func `the library, the metrics, a terminal and the log know all links`() throws {
+    let namespace = try overTwoLinks()
+    try namespace.send(300, bytes: 1_000, to: "10.0.0.2", over: "v0")
+    try namespace.send(200, bytes: 1_000, to: "10.1.0.2", over: "w0")
+    let probe = try ChildProcess(namespace.command([Programs.probe, "traffic"]))
+    let said = try #require(try probe.nextLine())
+    #expect(["v0 true true v0 w0", "w0 true true w0 v0"].contains(said), "\(said)")
+    let metrics = try ChildProcess.run(
+      namespace.command([Programs.netwatch, "status", "--prometheus", "--no-service"]))
+    for name in ["v0", "w0"] {
+      #expect(metrics.output.filter { $0.hasPrefix("netwatch_transmit_bytes_total{interface=\"\(name)\"}") }.count == 1)
+    }
+    #expect(metrics.output.filter { $0 == "# TYPE netwatch_transmit_bytes_total counter" }.count == 1)
+    let folder = try TemporaryFolder()
+    let log = try namespace.netwatch(
+      "--follow", "--no-service", "--format", "text", "--traffic", "--traffic-interval", "0.1", "--count", "15",
+      "--log",
+      environment: ["LC_ALL=C.UTF-8", "XDG_STATE_HOME=\(folder.path)"])
+    var names: Set<String> = []
+    _ = try log.nextLine()
+    while let line = try log.nextLine() {
+      names.insert(String(line.suffix(2)))
+      try namespace.send(1, bytes: 1_000, to: "10.0.0.2", over: "v0")
+      try namespace.send(1, bytes: 1_000, to: "10.1.0.2", over: "w0")
+    }
+    #expect(names == ["v0", "w0"])
+    let days = try ChildProcess.run(
+      [Programs.netwatch, "log", "--traffic", "month", "--csv"], environment: ["XDG_STATE_HOME=\(folder.path)"])
+    #expect(days.output.contains { $0.contains(",v0,") } && days.output.contains { $0.contains(",w0,") })
   }
 
   @Test func `metrics count the bytes of the link, whatever it is called`() throws {

@@ -3,7 +3,7 @@ import Netwatch
 import NetwatchNetlink
 
 /// Prints the first three values of the traffic over the path's link, and the first value after the path moves to
-/// another link. At the end, prints how many threads of monitors are left.
+/// another link. If the path goes over several links, their names follow. At the end, prints how many threads of monitors are left.
 enum Traffic {
   static func run() async throws {
     try await read()
@@ -19,7 +19,8 @@ enum Traffic {
     for await traffic in monitor.traffic(every: .milliseconds(100)) {
       count += 1
       if count <= 3 || traffic.interfaceName != last {
-        say("\(traffic.interfaceName) \(traffic.receivedBitsPerSecond != nil) \(traffic.receivedBytes > 0)")
+        let links = traffic.links.map { " \($0.interfaceName)" }.joined()
+        say("\(traffic.interfaceName) \(traffic.receivedBitsPerSecond != nil) \(traffic.receivedBytes > 0)\(links)")
       }
       if !last.isEmpty, traffic.interfaceName != last { return }
       last = traffic.interfaceName

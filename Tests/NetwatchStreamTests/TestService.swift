@@ -101,7 +101,7 @@ final class TestService: Sendable {
           return TrafficMeter.Sample(traffic, at: self.loop.now, suspendedTime: .zero)
         },
         emit: { [unowned self] interval, traffic, _ in
-          if let traffic = traffic.first { server?.publish(traffic, every: interval) }
+          server?.publish(traffic, every: interval)
         })
       traffic?.count([JSONLineTests.path().carrier].compactMap { $0 })
       quality = QualitySampler(

@@ -47,8 +47,10 @@ import Testing
 }
 
 @Suite struct NextHopTests {
-  static func twoHops(first: LinkState, second: LinkState) -> ScriptedKernel {
-    var kernel = ScriptedKernel()
+  static func twoHops(
+    first: LinkState, second: LinkState, _ configuration: MonitorConfiguration = MonitorConfiguration()
+  ) -> ScriptedKernel {
+    var kernel = ScriptedKernel(configuration)
     kernel.facts = [
       .loopback, .link(2, "eth0", first), .link(3, "eth1", second), .address(2, .ip("10.0.0.1")),
       .address(3, .ip("10.1.0.1")),
@@ -103,5 +105,64 @@ import Testing
       kernel.lookUps == [.ipv4, .ipv6, RouteRequest(.ipv4, .allHops), .ipv6Last]
         // The other hop is asked about for its source, and then all routers that the kernel could also take.
         + [3, 2, 3].map { .init(.ipv4, .link($0)) })
+  }
+
+  // MARK: All links that carry traffic
+
+  private static let findsAll = {
+    var configuration = MonitorConfiguration()
+    configuration.findsAllCarriers = true
+    return configuration
+  }()
+
+  private func carriers(_ kernel: ScriptedKernel) -> [Int32]? { kernel.published.last?.carriers.map(\.index) }
+
+  @Test func `all hops that carry are found, and no person is told when one of them changes`() {
+    var kernel = Self.twoHops(first: .up, second: .up, Self.findsAll)
+    #expect(carriers(kernel) == [2, 3])
+    kernel.tell(.link(3, "eth1", .noCarrier))
+    #expect(carriers(kernel) == [2])
+    kernel.tell(.link(3, "eth1", .up))
+    #expect(carriers(kernel) == [2, 3])
+    #expect(Set(kernel.changes.dropFirst()) == [.carriers, .interfaces])
+    kernel.tell(.link(2, "eth0", .noCarrier))
+    #expect(kernel.story.last == "wifi interface_changed eth1")
+    #expect(carriers(kernel) == [3])
+    kernel.tell(.link(3, "eth1", .noCarrier))
+    #expect(carriers(kernel) == [])
+  }
+
+  @Test func `a hop that the kernel does not use, and one whose link does not count, carry nothing`() {
+    var dead = Self.twoHops(first: .up, second: .up, Self.findsAll)
+    var hop = RouteHop(interfaceIndex: 3, gateway: .ip("10.1.0.254"))
+    hop.isDead = true
+    dead.answers[RouteRequest(.ipv4, .allHops)] = .hops([RouteHop(interfaceIndex: 2, gateway: .ip("10.0.0.254")), hop])
+    dead.tell(.routing(.ipv4, isRemoval: false))
+    #expect(carriers(dead) == [2])
+    var configuration = Self.findsAll
+    configuration.includesInterface = { $0 != "eth1" }
+    #expect(carriers(Self.twoHops(first: .up, second: .up, configuration)) == [2])
+  }
+
+  @Test func `the link of IPv6 carries too where it differs`() {
+    var kernel = ScriptedKernel(Self.findsAll)
+    kernel.facts = [
+      .loopback, .link(2, "eth0"), .link(3, "wlan0"), .address(2, .ip("10.0.0.1")), .address(3, .ip("2001:db8::1")),
+    ]
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
+    kernel.answers[.ipv6] = .via(3, .ip("fe80::1"), from: .ip("2001:db8::1"))
+    kernel.start()
+    #expect(kernel.published.last?.interfaceIndex == 2)
+    #expect(carriers(kernel) == [2, 3])
+  }
+
+  @Test func `while a loss is held back, the links of the path stay`() {
+    var configuration = Self.findsAll
+    configuration.hold = .seconds(1)
+    var kernel = Self.twoHops(first: .up, second: .up, configuration)
+    kernel.tell(.link(2, "eth0", .noCarrier), .link(3, "eth1", .noCarrier))
+    kernel.tell(.link(2, "eth0", .up), .link(3, "eth1", .up))
+    #expect(carriers(kernel) == [2, 3])
+    #expect(!kernel.changes.contains(.reachability))
   }
 }

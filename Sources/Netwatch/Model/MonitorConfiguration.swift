@@ -90,6 +90,9 @@ public struct MonitorConfiguration: Sendable {
 
   /// The rules that the options of a command are. They count more than those of the machine.
   package var rules = NetworkRules()
+  /// Whether all links are found that carry the traffic, and not only the link of the verdict. Where at least two links could carry
+  /// traffic, that is one more question to the kernel for each family. Default: false.
+  package var findsAllCarriers = false
   /// Whether the monitor may start a process that asks the system for a host name that no name server knows. Default: true.
   package var startsProcesses = true
 

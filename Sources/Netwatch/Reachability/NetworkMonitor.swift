@@ -128,12 +128,13 @@ package final class MonitorFeed: Sendable {
     self.publishesInterfaceChanges = publishesInterfaceChanges
   }
 
-  /// Publishes a path. One about links that carry nothing is only remembered, unless such changes are wanted.
+  /// Publishes a path. One in which only links have changed is just remembered, unless such changes are wanted.
   package func publish(
     _ path: NetworkPath, _ change: ReachabilityMachine.Change, _ statistics: MonitorStatistics
   ) {
     self.statistics.withLock { $0 = statistics }
-    if change == .interfaces, !publishesInterfaceChanges { broadcast.remember(path) } else { broadcast.publish(path) }
+    let isNews = change == .interfaces ? publishesInterfaceChanges : change != .carriers
+    if isNews { broadcast.publish(path) } else { broadcast.remember(path) }
   }
 
   /// Ends the monitor: publishes a last path with the status `unknown`, then the error.

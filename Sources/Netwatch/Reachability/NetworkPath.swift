@@ -121,18 +121,21 @@ public struct NetworkPath: Hashable, Sendable {
   package let links: InterfaceTable
   /// The connection to the access point when this path was published.
   package let connection: WiFiConnection
+  /// The indices of the links that carry traffic besides ``carrier``. Empty unless all were to be found.
+  private let otherCarriers: [Int32]
   private let allowsLinkLocalIPv4: Bool
   /// Nil if there are no findings.
   private var box: Box?
 
   package init(
     verdict: Verdict, reason: ReachabilityReason, interfaces: InterfaceTable,
-    connection: WiFiConnection = WiFiConnection(), allowsLinkLocalIPv4: Bool = false
+    connection: WiFiConnection = WiFiConnection(), otherCarriers: [Int32] = [], allowsLinkLocalIPv4: Bool = false
   ) {
     self.verdict = verdict
     self.reason = reason
     links = interfaces
     self.connection = connection
+    self.otherCarriers = otherCarriers
     self.allowsLinkLocalIPv4 = allowsLinkLocalIPv4
   }
 
@@ -147,7 +150,7 @@ public struct NetworkPath: Hashable, Sendable {
   package func with(_ connection: WiFiConnection, reason: ReachabilityReason) -> NetworkPath {
     var path = NetworkPath(
       verdict: verdict, reason: reason, interfaces: links, connection: connection,
-      allowsLinkLocalIPv4: allowsLinkLocalIPv4)
+      otherCarriers: otherCarriers, allowsLinkLocalIPv4: allowsLinkLocalIPv4)
     path.box = box
     return path
   }
@@ -175,6 +178,12 @@ public struct NetworkPath: Hashable, Sendable {
   public var interfaceIndex: Int32? { verdict.interfaceIndex }
   /// The link that carries the traffic, by the kernel's index and name. Nil unless reachable.
   package var carrier: (index: Int32, name: InterfaceName)? { verdict.carrier }
+  /// The links that carry the traffic, that of ``interfaceName`` first: those of the other next hops of the route and of the other
+  /// family follow, if the configuration asks for all. Empty unless reachable.
+  package var carriers: [(index: Int32, name: InterfaceName)] {
+    [carrier].compactMap { $0 }
+      + otherCarriers.compactMap { index in links.interface(index).map { (index, $0.kernelName) } }
+  }
   /// The addresses from which traffic leaves: those of the links that the routes lead into.
   package var localAddresses: Set<InternetAddress> {
     var addresses: Set<InternetAddress> = []

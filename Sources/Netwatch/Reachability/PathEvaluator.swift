@@ -19,6 +19,7 @@ package struct PathEvaluator: Sendable {
   let vrf: Int32
   /// The TCP port of the target; nil for none.
   let port: UInt16?
+  private let findsAllCarriers: Bool
 
   init(configuration: MonitorConfiguration, namespaces: IsolatedNamespaces, user: UInt32, vrf: Int32) {
     includesInterface = configuration.includesInterface
@@ -26,6 +27,7 @@ package struct PathEvaluator: Sendable {
     prohibitedMedia = configuration.prohibitedMedia
     allowsLinkLocalIPv4 = configuration.allowsLinkLocalIPv4 || configuration.rules.allowsLinkLocal
     port = configuration.target.port
+    findsAllCarriers = configuration.findsAllCarriers
     self.namespaces = namespaces
     self.user = user
     self.vrf = vrf
@@ -68,6 +70,8 @@ package struct PathEvaluator: Sendable {
     package var verdict = NetworkPath.Verdict.notReachable
     /// The failure of the family whose way got furthest.
     package var failure = ReachabilityReason.noRoute
+    /// The links that carry traffic besides that of the verdict. Empty unless all are to be found.
+    var otherCarriers: [Int32] = []
   }
 
   // MARK: Both families
@@ -114,7 +118,37 @@ package struct PathEvaluator: Sendable {
         kernelName: tunnel.kernelName, interfaceIndex: tunnel.index, kind: tunnel.role.tunnelKind ?? .other,
         isCarrierKnown: carrier.isKnown, families: Set(tunnels.map(\.family)))
     }
+    if findsAllCarriers {
+      for (family, way, carrier) in carriers {
+        let others = otherHops(than: way, family, answers, &trace).map { hop in
+          descend(evaluateSocket(hop, family), hop, answers, &trace)
+        }
+        for case .reachable(_, .link(let index)) in [.reachable(way, over: carrier)] + others.filter(counts)
+        where index != evaluation.verdict.interfaceIndex && !evaluation.otherCarriers.contains(index) {
+          evaluation.otherCarriers.append(index)
+        }
+      }
+    }
     return evaluation
+  }
+
+  /// Returns the other next hops of the route that leads to a way. The kernel chooses one of them for each connection, by a hash.
+  private func otherHops(
+    than way: NetworkPath.FamilyPath, _ family: AddressFamily, _ answers: [RouteQuery: RouteAnswer],
+    _ trace: inout EvaluationTrace
+  ) -> [RouteHop] {
+    func leadsThere(_ query: RouteQuery) -> Bool {
+      query.kind == .way && query.family == family
+        && answers[query]?.hops.contains { $0.interfaceIndex == way.interfaceIndex && $0.gateway == way.gateway }
+          ?? false
+    }
+    // IPv4 asks a second time, with the source of the first answer, and that answer decides.
+    guard hasChoice(ofLiveLinks: true), let query = trace.used.last(where: leadsThere),
+      let route = trace.answer(to: query.asking(.route), answers)
+    else { return [] }
+    return route.withoutDeadHops.hops.filter {
+      $0.interfaceIndex != way.interfaceIndex && includesLink($0.interfaceIndex)
+    }
   }
 
   private func cost(_ carrier: Carrier) -> LinkCost {

@@ -60,7 +60,11 @@ package struct ReachabilityMachine: Sendable {
   package enum Timer: Hashable, Sendable, CaseIterable { case hold, retry, resolution, hostRoutes, expiry, recheck }
 
   /// The subject of a published path.
-  package enum Change: Hashable, Sendable { case initial, reachability, interfaces, wifi }
+  package enum Change: Hashable, Sendable {
+    case initial, reachability, interfaces, wifi
+    /// Only ``NetworkPath/carriers`` differ: no news for people.
+    case carriers
+  }
 
   /// The routes and routers whose changes matter.
   package struct Watch: Hashable, Sendable {
@@ -183,6 +187,8 @@ package struct ReachabilityMachine: Sendable {
   /// The verdict of the last round. It differs from what is published while a loss is held back.
   private var concluded = NetworkPath.Verdict.unknown
   private var published: Published?
+  /// The links that carry traffic besides that of the last verdict.
+  private var otherCarriers: [Int32] = []
   /// Why everything was lost, while the loss is held back and not published yet.
   private var heldReason: ReachabilityReason?
   /// Whether the last verdict needed to know the way of a tunnel's own packets.
@@ -232,7 +238,9 @@ package struct ReachabilityMachine: Sendable {
   package var path: NetworkPath {
     NetworkPath(
       verdict: published?.verdict ?? .unknown, reason: published?.reason ?? .initial,
-      interfaces: evaluator.snapshot.interfaces, allowsLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
+      interfaces: evaluator.snapshot.interfaces,
+      otherCarriers: published?.verdict.isReachable == true ? otherCarriers : [],
+      allowsLinkLocalIPv4: evaluator.allowsLinkLocalIPv4)
   }
 
   package mutating func handle(_ input: Input, at now: Duration) -> [Output] {
@@ -583,8 +591,11 @@ package struct ReachabilityMachine: Sendable {
       return .idle(stale: round.stale)
     }
     let before = published?.verdict
+    let hasOtherCarriers = otherCarriers != evaluation.otherCarriers
+    otherCarriers = evaluation.otherCarriers
     if before == concluded {
       stopHolding(&outputs)
+      if hasOtherCarriers { outputs.append(.publish(path, .carriers)) }
     } else if let before, before.isReachable, !concluded.isReachable, configuration.hold > .zero {
       if heldReason == nil { outputs.append(.timer(.hold, at: now + configuration.hold.asDelay)) }
       heldReason = reason(for: evaluation, round.cause)

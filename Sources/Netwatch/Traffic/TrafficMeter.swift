@@ -61,6 +61,6 @@ extension LinkTraffic {
   func continues(_ former: LinkTraffic) -> Bool {
     // An index can be used again, by a link of another name. A counter restarts with its driver.
     former.interfaceIndex == interfaceIndex && former.kernelName == kernelName && former.receivedBytes <= receivedBytes
-      && former.sentBytes <= sentBytes
+      && former.sentBytes <= sentBytes && former.links.map(\.interfaceIndex) == links.map(\.interfaceIndex)
   }
 }

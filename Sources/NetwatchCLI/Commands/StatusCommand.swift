@@ -17,6 +17,7 @@ struct StatusCommand {
     lines.configuration = options.watch.configuration
     lines.configuration.wifi = options.wifi(saysAll: saysAll)
     lines.configuration.wifi.signal = nil
+    lines.configuration.findsAllCarriers = options.isPrometheus
     lines.tellsQuality = options.watch.quality || options.output.showsQuality || saysAll
     lines.tellsStages = options.watch.stages || options.output.showsStage || options.conditions.needStages
     lines.listsInterfaces = options.watch.listsInterfaces || isText

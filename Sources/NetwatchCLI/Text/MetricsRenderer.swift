@@ -79,14 +79,18 @@ final class MetricsRenderer: LineRenderer {
       kinds.compactMap { kind, count in count.map { ("{kind=\"\(kind)\"}", $0) } })
   }
 
-  /// Returns the counters of the link that carries the traffic. Empty if there is no such link, or the kernel does not report
+  /// Returns the counters of the links that carry the traffic. Empty if there is no such link, or the kernel does not report
   /// them.
   private func trafficText(_ path: NetworkPath) -> String {
-    guard let (index, name) = path.carrier, let sample = (try? LinkCounters())?.sample(index, name) else { return "" }
-    let label = "{interface=\"\(name.text.labelValue)\"}"
-    return counter(
-      "receive_bytes", "What the link that carries the traffic has received.", label, sample.traffic.receivedBytes)
-      + counter("transmit_bytes", "What the link that carries the traffic has sent.", label, sample.traffic.sentBytes)
+    guard let counters = try? LinkCounters() else { return "" }
+    let links = path.carriers.compactMap { counters.sample($0.index, $0.name)?.traffic }
+    if links.isEmpty { return "" }
+    func counter(_ name: String, _ help: String, _ count: (LinkTraffic) -> UInt64) -> String {
+      header(name, help, "counter")
+        + links.map { "netwatch_\(name){interface=\"\($0.interfaceName.labelValue)\"} \(count($0))\n" }.joined()
+    }
+    return counter("receive_bytes_total", "What a link that carries the traffic has received.") { $0.receivedBytes }
+      + counter("transmit_bytes_total", "What a link that carries the traffic has sent.") { $0.sentBytes }
   }
 
   /// Returns the figures of the WiFi network that carries the traffic. Figures that the driver does not report are left out.

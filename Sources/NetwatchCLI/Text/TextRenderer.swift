@@ -231,11 +231,12 @@ final class TextRenderer: LineRenderer {
 
   // MARK: Traffic
 
-  /// Returns a line for the link that carries the traffic, then lines for the others if they were requested.
+  /// Returns a line for each link that carries the traffic, then lines for the others if they were requested.
   private func trafficLines(_ record: EventRecord) -> String {
-    let carrier = record.carrierTraffic
-    let others = record.traffic?.filter { $0 != carrier } ?? []
-    return ([carrier].compactMap { $0 } + others).map { trafficLine($0, at: record.nanosecondsSince1970) }.joined()
+    let carriers = record.carriersTraffic
+    let others =
+      record.traffic?.filter { link in !carriers.contains { $0.interfaceIndex == link.interfaceIndex } } ?? []
+    return (carriers + others).map { trafficLine($0, at: record.nanosecondsSince1970) }.joined()
   }
 
   private func trafficLine(_ traffic: LinkTraffic, at time: Int64) -> String {

@@ -19,8 +19,8 @@ final class ProgramFollower {
   private let output: StandardOutput
   private var sampler: ProgramSampler?
   private var reachability: NetlinkReachability?
-  /// The interface that carries the traffic; nil if there is none.
-  private var link: (index: Int32, name: InterfaceName)?
+  /// The links that carry the traffic.
+  private var links: [(index: Int32, name: InterfaceName)] = []
   private var screen: TerminalScreen?
   private var order: ProgramTable.Order
   private var figures = ProgramFigures()
@@ -49,16 +49,18 @@ final class ProgramFollower {
   ///
   /// - Returns: How the process has to end.
   func run() throws -> ProcessEnding {
+    var configuration = MonitorConfiguration()
+    configuration.findsAllCarriers = true
     let reachability = try NetlinkReachability(
-      on: NetlinkSource(on: loop), configuration: MonitorConfiguration(),
-      publish: { [unowned self] path, _, _ in link = path.carrier }, fail: { [unowned self] in fail($0) })
+      on: NetlinkSource(on: loop), configuration: configuration,
+      publish: { [unowned self] path, _, _ in links = path.carriers }, fail: { [unowned self] in fail($0) })
     self.reachability = reachability
     try reachability.start()
     let sampler = try ProgramSampler(on: loop, by: grouping) { [unowned self] in fail($0) }
     self.sampler = sampler
     try output.whenReaderGoes(on: loop) { [unowned self] in loop.stop() }
     nextLook = loop.now + Self.interval
-    figures = try sampler.sample(over: link)
+    figures = try sampler.sample(over: links)
     if case .text(let terminal, let units) = form, terminal.canDraw, !isOnce { try open(terminal, units) }
     timer.set(at: nextLook)
     try loop.run()
@@ -93,7 +95,7 @@ final class ProgramFollower {
 
   private func tick() {
     do {
-      figures = try sampler?.sample(over: link) ?? figures
+      figures = try sampler?.sample(over: links) ?? figures
       try print()
     } catch {
       return fail(error)

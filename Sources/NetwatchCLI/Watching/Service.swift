@@ -47,6 +47,8 @@ final class Service {
     loop = try EventLoop()
     self.hooks = try hooks.map { [loop] in try HookRunner($0, on: loop) }
     var options = StatusOptions()
+    // A client may ask for the traffic at any time.
+    options.configuration.findsAllCarriers = true
     options.activity = activity
     options.countsRequests = true
     options.rules = rules
@@ -59,7 +61,10 @@ final class Service {
       socket, of: self, on: loop, connectionLimit: connectionLimit,
       identity: ServiceIdentity(version: version, counts: activity.counts))
     if isLogged { log = try LogFeed(on: loop) }
-    status?.linksChanged = { [unowned self] in log?.linksChanged($0, at: $1) }
+    status?.linksChanged = { [unowned self] in
+      trafficSampler?.count($0.carriers)
+      log?.linksChanged($0, at: $1)
+    }
     if let loggedTraffic {
       trafficIntervals = [loggedTraffic]
       try makeTrafficSampler()
@@ -93,7 +98,7 @@ final class Service {
     if isOfPath {
       outages.note(
         record.path, at: .nanoseconds(record.monotonicNanoseconds), wall: record.nanosecondsSince1970)
-      countCarrier(of: record.path)
+      trafficSampler?.count(record.path.carriers)
     }
     log?.add(record)
     server?.publish(record)
@@ -104,22 +109,20 @@ final class Service {
 
   // MARK: Figures
 
-  private func countCarrier(of path: NetworkPath) { trafficSampler?.count([path.carrier].compactMap { $0 }) }
-
   private func makeTrafficSampler() throws(SystemError) {
     trafficSampler = try TrafficSampler(on: loop) { [unowned self] interval, traffic, moment in
-      guard let traffic = traffic.first else { return }
+      if traffic.isEmpty { return }
       if interval == loggedTraffic { logTraffic(traffic, at: moment) }
       server?.publish(traffic, every: interval)
     }
     trafficSampler?.setIntervals(trafficIntervals)
-    if let path = status?.last?.path { countCarrier(of: path) }
+    if let path = status?.last?.path { trafficSampler?.count(path.carriers) }
   }
 
-  private func logTraffic(_ traffic: LinkTraffic, at moment: EventTimestamp) {
+  private func logTraffic(_ traffic: [LinkTraffic], at moment: EventTimestamp) {
     guard let log, var record = status?.last else { return }
     record.event = .traffic
-    record.traffic = [traffic]
+    record.traffic = traffic
     record.timestamp = moment
     log.add(record)
   }

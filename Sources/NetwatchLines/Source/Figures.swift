@@ -15,6 +15,8 @@ final class Figures {
   private var qualitySampler: QualitySampler?
   private var stageWatch: StageWatch?
   private var traffic: [LinkTraffic] = []
+  /// The indices of the links that carry the path, as they are sampled here.
+  private var carriers: Set<Int32> = []
   /// The time of the last sample of traffic here.
   private var trafficTime: EventTimestamp?
   /// The interval of traffic; zero if it is not wanted.
@@ -42,7 +44,7 @@ final class Figures {
     if let interval = options.trafficInterval {
       trafficSampler = try TrafficSampler(on: loop, of: options.input) { [unowned self] _, traffic, moment in
         trafficTime = moment
-        publish(traffic, at: moment)
+        publish(marked(traffic), at: moment)
       }
       trafficSampler?.setIntervals([interval])
     }
@@ -76,9 +78,20 @@ final class Figures {
     stageWatch?.follow(record.path, record.internet)
   }
 
-  private func followTraffic(of path: NetworkPath) {
+  /// Samples the links that carry a path from now on.
+  func followTraffic(of path: NetworkPath) {
     guard let trafficSampler, !isTrafficServed else { return }
-    trafficSampler.count(countsAll ? path.links.map { ($0.index, $0.kernelName) } : [path.carrier].compactMap { $0 })
+    carriers = Set(path.carriers.map(\.index))
+    traffic = marked(traffic)
+    trafficSampler.count(countsAll ? path.links.map { ($0.index, $0.kernelName) } : path.carriers)
+  }
+
+  private func marked(_ traffic: [LinkTraffic]) -> [LinkTraffic] {
+    traffic.map { link in
+      var link = link
+      link.carriesPath = carriers.contains(link.interfaceIndex)
+      return link
+    }
   }
 
   private func publish(_ traffic: [LinkTraffic], at moment: EventTimestamp) {
@@ -94,10 +107,13 @@ final class Figures {
     record.stages = stageWatch?.stages
   }
 
-  // MARK: Stages
-
   /// Notes that links have changed, but not the path.
-  func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) { stageWatch?.linksChanged(path, at: moment) }
+  func linksChanged(_ path: NetworkPath, at moment: EventTimestamp) {
+    followTraffic(of: path)
+    stageWatch?.linksChanged(path, at: moment)
+  }
+
+  // MARK: Stages
 
   /// Probes with another name from now on; nil if the probe needs no address.
   func probe(_ host: HostName?) { stageWatch?.host = host }

@@ -82,6 +82,7 @@ package final class LocalStatus {
     guard reachability == nil else { return true }
     var configuration = options.configuration
     configuration.wifi = wifi
+    if options.trafficInterval != nil { configuration.findsAllCarriers = true }
     do {
       let reachability = try NetlinkReachability(
         on: NetlinkSource(on: loop, input: options.input), configuration: configuration,
@@ -115,6 +116,10 @@ package final class LocalStatus {
   }
 
   private func take(_ path: NetworkPath, _ change: ReachabilityMachine.Change, _ moment: EventTimestamp) {
+    guard let event = EventRecord.Event(change) else {
+      sequence.update(path)
+      return linksChanged(path, moment)
+    }
     if case .wifi = change {
       sequence.update(path)
       if let record = sequence.repeated(as: .wifi, at: moment) { emit(record) }
@@ -129,7 +134,7 @@ package final class LocalStatus {
     if listsLinks { listedLinks = path.links }
     var record = EventRecord(
       sequence: sequence.nextNumber, nanosecondsSince1970: moment.wall, monotonicNanoseconds: moment.monotonic,
-      event: .init(change),
+      event: event,
       path: path)
     record.activity = activity
     record.listsInterfaces = options.listsInterfaces

@@ -97,13 +97,14 @@ package enum ServiceUse {
 }
 
 extension EventRecord.Event {
-  /// The event of a record about a change of the path.
-  package init(_ change: ReachabilityMachine.Change) {
+  /// The event of a record about a change of the path; nil if no record is about it.
+  package init?(_ change: ReachabilityMachine.Change) {
     switch change {
     case .initial: self = .initial
     case .reachability: self = .reachability
     case .interfaces: self = .interfaces
     case .wifi: self = .wifi
+    case .carriers: return nil
     }
   }
 }

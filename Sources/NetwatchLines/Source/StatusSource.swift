@@ -46,7 +46,11 @@ package final class StatusSource {
     if let probe = options.probe { probes = try makeProbes(probe) }
     let local = LocalStatus(
       options, on: loop, failed: { [unowned self] error in fail(error) },
-      emit: { [unowned self] in merge(.local($0)) })
+      emit: { [unowned self] in
+        // Its links may differ from those of the last path, though nothing else does.
+        figures?.followTraffic(of: $0.path)
+        merge(.local($0))
+      })
     self.local = local
     figures = try Figures(
       options, on: loop,

@@ -39,8 +39,8 @@ package struct LogMachine: Sendable {
       case .flap(let state):
         let losses = carrierLosses(until: line.carrier)
         return suspend + (losses > 0 ? [LogEntry(line.moment, .change(state, count: 1, carrierLosses: losses))] : [])
-      case .traffic(let figures):
-        traffic.add(figures, at: line.moment.wall)
+      case .traffic(let links):
+        for link in links { traffic.add(link, at: line.moment.wall) }
         return suspend
       }
     }
@@ -73,8 +73,8 @@ package struct LogLine: Sendable {
     case change(LogState, count: Int64)
     /// The path is as before, but its link may have lost its carrier for a moment.
     case flap(LogState)
-    /// The bytes that the link that carries the path has received and sent since its counter began.
-    case traffic(LinkTraffic)
+    /// The bytes that each link that carries the path has received and sent since its counter began.
+    case traffic([LinkTraffic])
   }
 
   /// The link that carries the traffic, or did so last, and how often it has lost its carrier.
@@ -115,7 +115,8 @@ package struct LogLine: Sendable {
       let count = value["log"]?["changes"]?.integer(in: 1...Int64(Int32.max)) ?? 1
       content = .change(LogState(record.path, reason: record.reason), count: count)
     case .traffic:
-      guard let traffic = record.carrierTraffic else { return nil }
+      let traffic = record.carriersTraffic
+      if traffic.isEmpty { return nil }
       content = .traffic(traffic)
     case .interfaces: content = .flap(LogState(record.path, reason: record.reason))
     case .activity, .wifi, .quality, .stages: return nil

@@ -61,8 +61,8 @@ package final class ProgramSampler {
 
   /// Looks at every connection, and returns the figures since the first look.
   ///
-  /// - Parameter link: The link that carries the traffic; nil if there is none.
-  package func sample(over link: (index: Int32, name: InterfaceName)?) throws(SystemError) -> ProgramFigures {
+  /// - Parameter links: The links that carry the traffic.
+  package func sample(over links: [(index: Int32, name: InterfaceName)]) throws(SystemError) -> ProgramFigures {
     timing?.begin()
     let began = EventTimestamp.now(for: .sampling)
     try lookAtConnections()
@@ -72,7 +72,7 @@ package final class ProgramSampler {
     rename()
     meter.setInFlight(activity.cookies)
     timing?.end(inFlight: activity.count)
-    let traffic = link.flatMap { counters.sample($0.index, $0.name)?.traffic }
+    let traffic = LinkTraffic(sumOf: links.compactMap { counters.sample($0.index, $0.name)?.traffic })
     return meter.figures(
       at: .nanoseconds(began.monotonic), suspended: .nanoseconds(began.suspended), link: traffic)
   }

@@ -215,7 +215,7 @@ package final class NetlinkReachability {
     let connection = association.flatMap { wifi.connection(of: $0.radio) }
     publish(path.with(reported(connection), reason: path.reason), change, source.moment)
     // Watchers that are not told of links have not been told of their signal either.
-    let isTold = change != .interfaces || machine.configuration.publishesInterfaceChanges
+    let isTold = change == .interfaces ? machine.configuration.publishesInterfaceChanges : change != .carriers
     wifi.handle(isTold ? .published(association, connection) : .sampled(connection), at: source.moment)
     // Name servers may respond differently over another path.
     if case .reachability = change, !isTellingAddresses { host?.pathChanged() }

@@ -72,6 +72,7 @@ final class PathFindings {
   /// Publishes a path with what is known over it, and finds out what is not.
   func take(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
     self.path = path
+    if change == .carriers { return publish(path.with(findings, reason: path.reason), change) }
     if change == .initial || change == .reachability {
       findings.lost = carrier.loss(in: path, isChange: change == .reachability)
       findings.portal = nil

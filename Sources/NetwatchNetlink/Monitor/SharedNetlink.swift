@@ -42,9 +42,11 @@ final class SharedNetlink: Sendable {
   func sampleTraffic(
     of monitor: NetworkMonitor, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation
   ) {
-    let reader = TrafficReader(handle, every: interval, into: continuation)
+    let reader = TrafficReader(handle, every: interval, into: continuation) { [weak monitor] in
+      monitor?.currentPath.carriers ?? []
+    }
     let subscription = monitor.onChangeImmediately { [weak monitor] path in
-      if monitor?.failure != nil { continuation.finish() } else { reader.follow(path) }
+      if monitor?.failure != nil { continuation.finish() } else { reader.follow(path.carriers) }
     }
     continuation.onTermination = { _ in
       subscription.cancel()
@@ -68,6 +70,9 @@ final class SharedNetlink: Sendable {
   private static func watch(
     _ source: NetlinkSource, _ configuration: MonitorConfiguration, _ answer: Promise<Result<Started, any Error>>
   ) throws {
+    var configuration = configuration
+    // A program may ask for the traffic at any time.
+    configuration.findsAllCarriers = true
     let feed = MonitorFeed(publishesInterfaceChanges: configuration.publishesInterfaceChanges)
     var files: RuleFiles?
     if case .followed(let report) = configuration.machineRules { files = RuleFiles(for: .user, warn: report) }
@@ -108,28 +113,35 @@ private final class TrafficReader: Sendable {
   private let handle: LoopHandle
   private let interval: Duration
   private let continuation: AsyncStream<LinkTraffic>.Continuation
+  private let carriers: @Sendable () -> [TrafficSampler.Link]
   /// The sampler, which belongs to the loop. Nil before the first path and after the end.
   private let sampler = Lock<LoopBound<TrafficSampler>?>(nil)
 
-  init(_ handle: LoopHandle, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation) {
+  /// - Parameter carriers: The closure that returns the links that carry the path. They may also change without a new path, so they are
+  ///   asked for after each sample.
+  init(
+    _ handle: LoopHandle, every interval: Duration, into continuation: AsyncStream<LinkTraffic>.Continuation,
+    carriers: @escaping @Sendable () -> [TrafficSampler.Link]
+  ) {
     self.handle = handle
+    self.carriers = carriers
     self.interval = interval
     self.continuation = continuation
   }
 
-  func follow(_ path: NetworkPath) {
-    let carrier = path.carrier
+  func follow(_ links: [TrafficSampler.Link]) {
     let isSubmitted = handle.submit { [self] loop in
       guard let sampler = sampler(on: loop) else { return continuation.finish() }
-      sampler.count([carrier].compactMap { $0 })
+      sampler.count(links)
     }
     if !isSubmitted { continuation.finish() }
   }
 
   private func sampler(on loop: EventLoop) -> TrafficSampler? {
     if let sampler = sampler.withLock({ $0 })?.value(on: loop) { return sampler }
-    let made = try? TrafficSampler(on: loop) { [continuation] _, figures, _ in
-      if let traffic = figures.first { continuation.yield(traffic) }
+    let made = try? TrafficSampler(on: loop) { [continuation, unowned self] _, figures, _ in
+      if let traffic = LinkTraffic(sumOf: figures) { continuation.yield(traffic) }
+      follow(carriers())
     }
     made?.setIntervals([interval])
     sampler.withLock { $0 = made.map { LoopBound($0, on: loop) } }

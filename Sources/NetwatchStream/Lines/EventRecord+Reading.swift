@@ -42,8 +42,10 @@ extension EventRecord {
     guard let traffic = value["traffic"] else { return }
     self.traffic = []
     guard traffic != .null else { return }
-    guard let index = path.interfaceIndex, let carrier = LinkTraffic(traffic, of: index) else { return nil }
-    self.traffic = [carrier]
+    guard let index = path.interfaceIndex else { return nil }
+    let links = traffic["links"]?.array.map { $0.map { LinkTraffic($0, of: nil) } } ?? [LinkTraffic(traffic, of: index)]
+    guard !links.contains(nil) else { return nil }
+    self.traffic = links.compactMap { $0 }
   }
 }
 
@@ -90,11 +92,12 @@ extension WiFiConnection {
 }
 
 extension LinkTraffic {
-  fileprivate init?(_ value: JSONValue, of index: Int32) {
+  /// - Parameter index: The index of the link; nil if the value has it.
+  fileprivate init?(_ value: JSONValue, of index: Int32?) {
     func number(_ key: String) -> UInt64? { value[key]?.integer(in: 0...Int64.max).map { UInt64($0) } }
-    guard let name = value["interface"]?.string, let received = number("rx_bytes"), let sent = number("tx_bytes") else {
-      return nil
-    }
+    guard let name = value["interface"]?.string, let received = number("rx_bytes"), let sent = number("tx_bytes"),
+      let index = index ?? value["index"]?.integer(in: 1...Int64(Int32.max)).map({ Int32($0) })
+    else { return nil }
     self.init(
       kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
     receivedBitsPerSecond = number("rx_bps")

@@ -119,9 +119,16 @@ public struct EventRecord: Hashable, Sendable {
     self.path = path
   }
 
-  /// The traffic of the link that ``path`` uses; nil if it is not known.
-  public var carrierTraffic: LinkTraffic? {
-    traffic?.first { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.kernelName }
+  /// The traffic of ``path``: of its link, or the sum over the links if it goes over several, which ``LinkTraffic/links`` lists then.
+  /// Nil if it is not known.
+  public var carrierTraffic: LinkTraffic? { LinkTraffic(sumOf: carriersTraffic) }
+
+  /// The traffic of each link that ``path`` goes over, that of its own link first. Empty if it is not known.
+  package var carriersTraffic: [LinkTraffic] {
+    guard let traffic,
+      let own = traffic.first(where: { $0.interfaceIndex == path.interfaceIndex && $0.kernelName == path.kernelName })
+    else { return [] }
+    return [own] + traffic.filter { $0.carriesPath && $0.interfaceIndex != own.interfaceIndex }
   }
 
   /// The quality of the link that ``path`` uses; nil if it is not known.

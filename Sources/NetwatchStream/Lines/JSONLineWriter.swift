@@ -118,7 +118,7 @@ extension LineBuffer {
     append("}")
     if record.traffic != nil {
       append(#","traffic":"#)
-      append(record.carrierTraffic, isNamed: true)
+      append(ofPath: record.carrierTraffic)
     }
     if record.tellsQuality {
       append(#","quality":"#)
@@ -322,7 +322,7 @@ extension LineBuffer {
     if record.traffic != nil {
       append(#","traffic":"#)
       // An index can be used again, by a link of another name.
-      append(traffic.flatMap { $0.kernelName == interface.kernelName ? $0 : nil }, isNamed: false)
+      append(traffic.flatMap { $0.kernelName == interface.kernelName ? $0 : nil })
     }
     append("}")
   }
@@ -440,16 +440,36 @@ extension LineBuffer {
   }
 
   /// Appends the traffic of a link, or `null`.
-  ///
-  /// - Parameter isNamed: Whether to write the name of the link. A list of links already has the name beside it.
-  mutating func append(_ traffic: LinkTraffic?, isNamed: Bool) {
+  private mutating func append(_ traffic: LinkTraffic?) {
     guard let traffic else { return append("null") }
     append("{")
-    if isNamed {
-      append(#""interface":"#)
-      append(name: traffic.kernelName)
+    append(figures: traffic)
+    append("}")
+  }
+
+  /// Appends the traffic of a path, with that of each link if there are several. `null` if it is not known.
+  private mutating func append(ofPath traffic: LinkTraffic?) {
+    guard let traffic else { return append("null") }
+    append(#"{"interface":"#)
+    append(name: traffic.kernelName)
+    append(",")
+    append(figures: traffic)
+    var separator: StaticString = #","links":["#
+    for link in traffic.links {
+      append(separator)
+      separator = ","
+      append(#"{"interface":"#)
+      append(name: link.kernelName)
+      append(#","index":"#)
+      appendDecimal(UInt64(UInt32(bitPattern: link.interfaceIndex)))
       append(",")
+      append(figures: link)
+      append("}")
     }
+    append(traffic.links.isEmpty ? "}" : "]}")
+  }
+
+  private mutating func append(figures traffic: LinkTraffic) {
     append(#""rx_bps":"#)
     appendDecimal(orNull: traffic.receivedBitsPerSecond)
     append(#","tx_bps":"#)
@@ -458,7 +478,6 @@ extension LineBuffer {
     appendDecimal(traffic.receivedBytes)
     append(#","tx_bytes":"#)
     appendDecimal(traffic.sentBytes)
-    append("}")
   }
 
   /// Appends the key `stages` with the state of each stage.

@@ -84,7 +84,7 @@ import NetwatchLibC
     func prepareGreeting(_ greet: @escaping () -> Void)
     /// Rests, because no client has wanted events for one second.
     func lastSubscriberLeft()
-    /// Samples the traffic of the link that carries the path at these intervals from now on, for ``publish(_:every:)``.
+    /// Samples the traffic of the links that carry the path at these intervals from now on, for ``publish(_:every:)``.
     func sampleTraffic(every intervals: Set<Duration>)
     /// Samples the quality of the link that carries the path from now on, for ``publish(_:)-(LinkQuality)``, or not any more.
     ///
@@ -625,11 +625,11 @@ extension EventServer {
 
   // MARK: What links carry
 
-  /// Sends the traffic of the link to the clients with this interval.
-  package func publish(_ traffic: LinkTraffic, every interval: Duration) {
+  /// Sends the traffic of the links that carry the path to the clients with this interval.
+  package func publish(_ traffic: [LinkTraffic], every interval: Duration) {
     guard var record = newest?.withoutWiFiDetails, let readers = wishes.traffic[interval] else { return }
     record.event = .traffic
-    record.traffic = [traffic]
+    record.traffic = traffic
     record.setDateToNow()
     figureWriter.write(record)
     for client in readers { finish(client, isThere: figureWriter.withLine { client.offer(passing: $0) }) }
