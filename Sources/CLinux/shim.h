@@ -35,6 +35,10 @@ int memfd_create(const char *name, unsigned int flags);
 int renameat2(int old_folder, const char *old_path, int new_folder, const char *new_path, unsigned int flags);
 static const unsigned int netwatch_rename_noreplace = 1;
 
+int setns(int descriptor, int kind);
+/* CLONE_NEWNET. */
+static const int netwatch_network_namespace = 0x40000000;
+
 #include <sys/syscall.h>
 #include <unistd.h>
 /* syscall is variadic too, and glibc has a function for it since 2.36. */

@@ -130,6 +130,35 @@ import Testing
     withExtendedLifetime((server, clients)) {}
   }
 
+  @Test func `programs in other network namespaces count too, and no namespace is kept`() throws {
+    let networks = try TwoNetworks()
+    let folder = try TemporaryFolder()
+    try networks.far.run("head -c 1000000 /dev/zero >'\(folder.file("file"))'", "ip route add 10.2.0.0/24 via 10.0.0.1")
+    let server = try networks.nginx(folder, bytesPerSecond: 300_000)
+    // The shell is the first process that its children see, as on a machine of its own.
+    let top = try networks.start(
+      "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "bash", "-c",
+      """
+      '\(Programs.netwatch)' top --json &
+      read _; \(NetworkNamespace.makeAnother)
+      ip link add c1 type veth peer name c0 netns $pid && ip addr add 10.2.0.1/24 dev c1 && ip link set c1 up
+      echo 1 >/proc/sys/net/ipv4/ip_forward
+      nsenter --target $pid --net sh -c 'ip addr add 10.2.0.2/24 dev c0; ip link set c0 up
+        ip route add default via 10.2.0.1; exec curl -so /dev/null http://10.0.0.2:8080/file'
+      read _; kill $pid; wait $pid; read _
+      """)
+    _ = try Self.line(of: top) { _ in true }
+    top.write("\n")
+    let line = try Self.line(of: top) { $0.bytes("curl")?[0] ?? 0 > 1_000_000 }
+    #expect((line.object["programs"] as? [[String: Any]])?.count == 1)
+    #expect(line.shortLived == [0, 0])
+    try networks.near.run("ip link show c1")
+    top.write("\n")
+    let links = networks.near.command(["ip", "-o", "link"])
+    try eventually(try ChildProcess.run(links).output) { !$0.contains { $0.contains("c1@") } }
+    withExtendedLifetime(server) {}
+  }
+
   @Test func `programs that proc hides are rows without a name`() throws {
     let networks = try TwoNetworks()
     let folder = try TemporaryFolder()

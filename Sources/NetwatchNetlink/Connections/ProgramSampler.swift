@@ -16,8 +16,7 @@ package final class ProgramSampler {
   private static let shortestPause = Duration.milliseconds(5)
 
   private let failed: (SystemError) -> Void
-  private let scan: ConnectionScan
-  private let ends: ConnectionEnds
+  private let connections: NamespaceConnections
   private let counters: LinkCounters
   private let owners: SocketOwners
   private var meter: ProgramMeter
@@ -50,11 +49,9 @@ package final class ProgramSampler {
     rules.interval = .milliseconds(100)
     activity = ConnectionActivity(rules)
     user = geteuid() == 0 ? nil : geteuid()
-    // The ends are subscribed to first, so that an end before the first look is recognized.
-    ends = try ConnectionEnds()
-    longestPause = min(Self.longestPause, .seconds(Double(ends.capacity) / Self.suddenRate))
+    connections = try NamespaceConnections()
+    longestPause = min(Self.longestPause, .seconds(Double(connections.capacity) / Self.suddenRate))
     pause = longestPause
-    scan = try ConnectionScan()
     counters = try LinkCounters()
     timer.set(after: pause)
   }
@@ -81,7 +78,8 @@ package final class ProgramSampler {
     let now = loop.now
     meter.beginLook(at: now)
     let number = activity.handle(activity.deadline == nil ? .watched : .timerFired, at: now).scan
-    let isWhole = try scan.readAll { connection in
+    try connections.update(at: now)
+    let isWhole = try connections.readAll { connection in
       meter.see(connection.facts)
       activity.see(connection.facts, at: now.nanoseconds)
       timing?.connections += 1
@@ -96,7 +94,7 @@ package final class ProgramSampler {
     do throws(SystemError) {
       let count = try readEnds()
       // The next read comes before a third of the buffer is filled.
-      let wanted = pause * (Double(ends.capacity) / 3 / Double(max(count, 1)))
+      let wanted = pause * (Double(connections.capacity) / 3 / Double(max(count, 1)))
       pause = min(max(wanted, Self.shortestPause), longestPause)
       timer.set(after: pause)
     } catch {
@@ -106,7 +104,7 @@ package final class ProgramSampler {
 
   private func readEnds() throws(SystemError) -> Int {
     let now = loop.now
-    return try ends.read(overrun: { meter.loseEnds() }) { connection in
+    return try connections.readEnds(overrun: { meter.loseEnds() }) { connection in
       if let inode = meter.end(connection.facts, at: now) { owners.release(inode) }
     }
   }

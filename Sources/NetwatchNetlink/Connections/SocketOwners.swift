@@ -149,7 +149,8 @@ final class SocketOwners {
     return isOpen ? canSee : false
   }
 
-  private static func allProcesses() -> [pid_t] {
+  /// Returns the processes that this one can see.
+  static func allProcesses() -> [pid_t] {
     var processes: [pid_t] = []
     unsafe forEachEntry(of: "/proc") { name, _ in
       if let process = unsafe pid_t(String(cString: name)) { processes.append(process) }
