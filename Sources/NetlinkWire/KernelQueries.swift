@@ -27,6 +27,7 @@ package struct RouteQueries {
     switch query.kind {
     case .rules: return try rules(query.family)
     case .hostRoutes: return try hostRoutes(over: query.link, query.family)
+    case .neighbours: return try neighbours()
     case .way, .sourcedWay, .route, .lifetime:
       var request = try NetlinkRequest.lookUp(query)
       let answer = try lookUp(&request)
@@ -137,6 +138,19 @@ package struct RouteQueries {
       if reply.isWhole { break }
     }
     return .hostRoutes(found)
+  }
+
+  /// Returns the links on which other machines are known. None if the kernel refuses the list.
+  private func neighbours() throws(SystemError) -> RouteAnswer {
+    var links: [Int32] = []
+    var request = try NetlinkRequest.allNeighbours()
+    _ = try conversation.ask(&request) { frame, bytes in
+      guard Int(frame.type) == RTM_NEWNEIGH, let (found, state) = NetlinkDecoder.neighbourState(bytes, frame.payload),
+        [.reachable, .stale].contains(state), !links.contains(found.interfaceIndex)
+      else { return }
+      links.append(found.interfaceIndex)
+    }
+    return .neighbours(links)
   }
 
   private func ask(
@@ -285,6 +299,11 @@ extension NetlinkRequest {
       unsafe append(header, to: message)
         && nla_put_u32(message, CInt(NDA_IFINDEX), UInt32(bitPattern: neighbour.interfaceIndex)) == 0
     }
+  }
+
+  /// Makes the request for all neighbours.
+  package static func allNeighbours() throws(SystemError) -> NetlinkRequest {
+    try unsafe build(RTM_GETNEIGH, flags: NLM_F_DUMP) { message in unsafe append(ndmsg(), to: message) }
   }
 
   private static func header(of neighbour: Neighbour) -> ndmsg {

@@ -48,8 +48,8 @@ import Testing
   @Test(arguments: ["quality 9000000000000000000 1 0", "quality 9000000000000000000 1 0\ntcp end"])
   func `a replay ends at a record that nothing responds to`(_ records: String) throws {
     var lines = try String(contentsOf: Self.cablePulled, encoding: .utf8).split(separator: "\n").flatMap { line in
-      // A link begins to carry the path before the answers with the sequence numbers 7 and 24.
-      let isSample = ["07000000", "18000000"].contains(line.dropFirst(22).prefix(8)) && line.hasPrefix("reply ")
+      // A link begins to carry the path before the answers with the sequence numbers 7 and 26.
+      let isSample = ["07000000", "1a000000"].contains(line.dropFirst(22).prefix(8)) && line.hasPrefix("reply ")
       return isSample ? ["quality 1 1 0", "tcp end", String(line)] : [String(line)]
     }
     lines.insert("set quality", at: 1)

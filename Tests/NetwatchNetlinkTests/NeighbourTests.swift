@@ -43,6 +43,17 @@ import Testing
     }
   }
 
+  @Test func `if every neighbour matters, those pass that are there, and no permanent entry`() {
+    let filter = FilterInterpreter(program: RouteFilter.program(watching: [.ip("192.0.2.1")], passesNeighbours: true))
+    for address in [InternetAddress.ip("10.0.0.7"), .ip("fe80::7")] {
+      for state in Self.states {
+        let isThere = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE].contains(state)
+        #expect(filter.run(Self.message(address, state)).map { $0 > 0 } == isThere)
+      }
+      #expect(filter.run(Self.message(address, NUD_STALE, type: RTM_DELNEIGH)) == 0)
+    }
+  }
+
   @Test func `the end of those in use passes, the return of the dead, and nothing else`() {
     let many = (1...20).map { InternetAddress.ip("fe80::\($0)") }
     let sets: [([InternetAddress], [InternetAddress])] = [

@@ -22,6 +22,8 @@ package struct RouteRequest: Hashable, Sendable {
     case source
     /// The routes to single addresses over the link with this index.
     case hostRoutes(Int32)
+    /// The links on which other machines are known.
+    case neighbours
     /// The way of a tunnel's packets to this address.
     case way(InternetAddress)
     /// The way of packets from this source address.
@@ -55,6 +57,8 @@ package struct ScriptedKernel {
   /// The answers to questions. A question without an entry is answered with `noRoute`, and a question for the rules
   /// with the rules that every kernel has.
   package var answers: [RouteRequest: RouteAnswer] = [:]
+  /// The links on which other machines are known.
+  package var neighbours: [Int32] = []
   /// The facts that a dump reports.
   package var facts: [NetworkEvent] = []
   /// The facts that are reported when single links are read again, by the indices of the links.
@@ -166,6 +170,7 @@ package struct ScriptedKernel {
     switch query.kind {
     case .rules: return RouteRequest(family, .rules, to: RouteRequest.internet)
     case .hostRoutes: return RouteRequest(family, .hostRoutes(query.link), to: RouteRequest.internet)
+    case .neighbours: return RouteRequest(family, .neighbours, to: RouteRequest.internet)
     case .way, .sourcedWay, .route, .lifetime: break
     }
     var scope =
@@ -200,6 +205,7 @@ package struct ScriptedKernel {
   private func answer(to request: RouteRequest, _ query: RouteQuery) -> RouteAnswer {
     if let answer = answers[request] { return answer }
     if request.scope == .rules { return .rules(RoutingRule.standard) }
+    if request.scope == .neighbours { return .neighbours(neighbours) }
     let isInternet = request.isBeneath || machine.destinations.isInternet
     guard query.destination == Destinations.fallback(request.family), isInternet else { return .noRoute }
     let first = RouteRequest(request.family, request.scope, to: request.isBeneath ? RouteRequest.internet : 0)

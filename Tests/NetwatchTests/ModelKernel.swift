@@ -209,6 +209,7 @@ struct ModelKernel {
     case .link(let index):
       return route(request.family, over: index).map(answer) ?? .noRoute
     case .remote, .lifetime, .source, .hostRoutes, .way, .from: return .noRoute
+    case .neighbours: return .neighbours([])
     case .rules: return .rules(hasTunnelRule && request.family == .ipv4 ? RoutingRule.wgQuick : RoutingRule.standard)
     }
   }

@@ -24,7 +24,8 @@ extension NetworkPath {
       return
         "Whether \(target == .internet ? "this machine is online" : "\(target) is reachable") is not known: \(cause)."
     case .notReachable:
-      return "\(isNot): \(cause).\(otherFaults(counts))\(findings.lost?.formerWay(unlessNamedIn: cause) ?? "")"
+      let local = isLocalOnly ? " Only the local network is within reach." : ""
+      return "\(isNot): \(cause).\(local)\(otherFaults(counts))\(findings.lost?.formerWay(unlessNamedIn: cause) ?? "")"
     case .wifi, .wwan: break
     }
     let cost =

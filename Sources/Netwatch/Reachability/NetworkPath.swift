@@ -43,6 +43,8 @@ public struct NetworkPath: Hashable, Sendable {
     package var ipv6: FamilyPath?
     /// The name of the WiFi network of the radio that carries the traffic.
     package var ssid: SSID?
+    /// Whether nothing leads to the internet, but neighbours are known on a link that works. False also if that is not known.
+    package var isLocalOnly = false
 
     package static let unknown = Verdict(status: .unknown)
     package static let notReachable = Verdict(status: .notReachable)
@@ -165,6 +167,9 @@ public struct NetworkPath: Hashable, Sendable {
   public var status: ReachabilityStatus { verdict.status }
   /// Whether the target is reachable: the status is ``ReachabilityStatus/wifi`` or ``ReachabilityStatus/wwan``.
   public var isReachable: Bool { verdict.status.isReachable }
+  /// Whether this machine is in a network of its own: nothing leads to the internet, but a link works and has an address, and the kernel
+  /// knows other machines there. False also if no other machine is known yet. The status is ``ReachabilityStatus/notReachable`` then.
+  public var isLocalOnly: Bool { verdict.isLocalOnly }
   /// The kind of link that carries the traffic. Nil unless reachable.
   public var medium: Medium? { verdict.medium }
   /// The name of the link that carries the traffic, beneath any tunnel. Nil unless reachable.

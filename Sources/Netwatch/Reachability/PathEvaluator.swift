@@ -102,7 +102,12 @@ package struct PathEvaluator: Sendable {
       evaluation.failure = best.fault
     }
     // IPv4's comes first.
-    guard let (_, way, carrier) = carriers.first else { return evaluation }
+    guard let (_, way, carrier) = carriers.first else {
+      if trace.missing.isEmpty, destinations.isInternet {
+        evaluation.verdict.isLocalOnly = knowsNeighbours(answers, &trace)
+      }
+      return evaluation
+    }
     switch carrier {
     case .link(let index): complete(&evaluation.verdict, over: index)
     case .unknown(let isCellular, _): complete(&evaluation.verdict, over: way, isCellular: isCellular)
@@ -149,6 +154,20 @@ package struct PathEvaluator: Sendable {
     return route.withoutDeadHops.hops.filter {
       $0.interfaceIndex != way.interfaceIndex && includesLink($0.interfaceIndex)
     }
+  }
+
+  /// The links without a fault that could carry traffic if a route led over them.
+  var liveCarriers: [Int32] {
+    snapshot.possibleCarriers(allowingLinkLocalIPv4: allowsLinkLocalIPv4).filter {
+      fault(ofLink: $0) == nil && includesLink($0)
+    }
+  }
+
+  /// Returns whether other machines are known on a link that could carry traffic.
+  private func knowsNeighbours(_ answers: [RouteQuery: RouteAnswer], _ trace: inout EvaluationTrace) -> Bool {
+    let links = liveCarriers
+    guard !links.isEmpty, case .neighbours(let known)? = trace.answer(to: .neighbours, answers) else { return false }
+    return links.contains(where: known.contains)
   }
 
   private func cost(_ carrier: Carrier) -> LinkCost {
@@ -526,7 +545,7 @@ extension PathEvaluator {
   /// Evaluates an answer: returns the way over the first hop that works. The hops are sorted by preference.
   func evaluate(_ answer: RouteAnswer, _ family: AddressFamily) -> RouteOutcome {
     switch answer {
-    case .noRoute, .rules, .hostRoutes: return .failed(.noRoute)
+    case .noRoute, .rules, .hostRoutes, .neighbours: return .failed(.noRoute)
     case .refused, .own: return .failed(.routeUnreachable)
     case .hop(let hop): return evaluate(hop, family)
     case .hops(let hops):

@@ -77,6 +77,8 @@ package struct ReachabilityMachine: Sendable {
     package var routers: [Neighbour] = []
     /// The routers that do not answer, and those that the kernel could have chosen as well. When it hears one, it may take that.
     package var otherRouters: [Neighbour] = []
+    /// Whether it matters when another machine becomes known.
+    package var includesNeighbours = false
 
     package init() {}
   }
@@ -251,7 +253,8 @@ package struct ReachabilityMachine: Sendable {
 
   private mutating func phase(after input: Input, at now: Duration, _ outputs: inout [Output]) -> Phase {
     switch input {
-    case .fact(.neighbour(let router, isDead: false)) where !isAwaited(router): break
+    case .fact(.neighbour(let router, isDead: false)) where !isAwaited(router):
+      if watch.includesNeighbours, evaluator.liveCarriers.contains(router.interfaceIndex) { answers[.neighbours] = nil }
 
     case .fact(let fact):
       statistics.facts += 1
@@ -436,7 +439,8 @@ package struct ReachabilityMachine: Sendable {
       outputs.append(.timer(.hostRoutes, at: nil))
     }
     // Before anybody asks, so that no change is missed.
-    updateWatch(&outputs)
+    let asksForNeighbours = (trace.missing + trace.used).contains(.neighbours)
+    updateWatch(includesNeighbours: asksForNeighbours && !evaluation.verdict.isLocalOnly, &outputs)
     guard trace.missing.isEmpty else {
       outputs.append(.query(trace.missing, afterPendingChanges: afterPendingChanges))
       return .asking(round)
@@ -478,6 +482,8 @@ package struct ReachabilityMachine: Sendable {
     forget { query in
       switch query.kind {
       case .hostRoutes: false
+      // The watch reports new ones.
+      case .neighbours: !round.isRecheck
       case .rules: round.rules.contains(query.family)
       case .way, .sourcedWay, .route, .lifetime: families.contains(query.family)
       }
@@ -534,13 +540,14 @@ package struct ReachabilityMachine: Sendable {
 
   // MARK: Watching
 
-  private mutating func updateWatch(_ outputs: inout [Output]) {
+  private mutating func updateWatch(includesNeighbours: Bool, _ outputs: inout [Output]) {
     var new = watch
     new.addresses = destinations.isInternet ? [] : destinations.all
     for remote in evaluator.snapshot.interfaces.remotes where !new.addresses.contains(remote) {
       new.addresses.append(remote)
     }
     new.includesHostRoutes = hostRoutesAsked != nil
+    new.includesNeighbours = includesNeighbours
     set(new, &outputs)
   }
 
@@ -628,7 +635,9 @@ package struct ReachabilityMachine: Sendable {
     _ verdict: NetworkPath.Verdict, _ reason: ReachabilityReason, _ change: Change, _ outputs: inout [Output]
   ) {
     if change != .interfaces {
-      statistics.transitions += 1
+      // That another machine is known is no change of reachability.
+      let isStill = published?.verdict.status == .notReachable && verdict.status == .notReachable
+      if !isStill { statistics.transitions += 1 }
       pending.isVisible = false
     }
     published = Published(verdict: verdict, reason: reason, interfaces: evaluator.snapshot.interfaces)

@@ -14,6 +14,8 @@ package struct RouteQuery: Hashable, Sendable {
     case hostRoutes
     /// The rules that choose the table, of the destination's family; no way.
     case rules
+    /// The links on which other machines are known, by either family; no way.
+    case neighbours
   }
 
   package var destination: InternetAddress
@@ -81,6 +83,9 @@ package struct RouteQuery: Hashable, Sendable {
 
   /// Returns the question for the rules of a family.
   package static func rules(_ family: AddressFamily) -> RouteQuery { RouteQuery(.unspecified(family), .rules) }
+
+  /// The question for the links on which other machines are known.
+  static let neighbours = RouteQuery(.unspecified(.ipv4), .neighbours)
 
   /// Returns the question for the routes to single addresses over a link.
   package static func hostRoutes(_ family: AddressFamily, over link: Int32) -> RouteQuery {
@@ -199,6 +204,8 @@ package enum RouteAnswer: Hashable, Sendable {
   case rules([RoutingRule])
   /// The destinations of routes to single addresses, as answer to a question for those.
   case hostRoutes([InternetAddress])
+  /// The links on which other machines are known, as answer to a question for those.
+  case neighbours([Int32])
 
   /// The rules, if this is the answer to a question for those.
   var rules: [RoutingRule] { if case .rules(let rules) = self { rules } else { [] } }
@@ -208,7 +215,7 @@ package enum RouteAnswer: Hashable, Sendable {
     switch self {
     case .hop(let hop): [hop]
     case .hops(let hops): hops
-    case .noRoute, .refused, .own, .rules, .hostRoutes: []
+    case .noRoute, .refused, .own, .rules, .hostRoutes, .neighbours: []
     }
   }
 

@@ -101,6 +101,7 @@ extension Explanation {
     buffer.appendQuoted(target)
     buffer.append(#","status":"#)
     buffer.appendQuoted(verdict.status.rawValue)
+    if verdict.isLocalOnly { buffer.append(#","scope":"local""#) }
     buffer.append(#","reason":"#)
     buffer.appendQuoted(orNull: reason?.rawValue)
     buffer.append(#","medium":"#)

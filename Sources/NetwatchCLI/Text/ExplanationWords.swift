@@ -42,7 +42,7 @@ struct ExplanationWords {
       switch answer {
       case .hop, .hops: "is reached directly on a link, without a gateway"
       case .refused, .own: "is refused by a route or a rule"
-      case .noRoute, .rules, .hostRoutes: "has no route"
+      case .noRoute, .rules, .hostRoutes, .neighbours: "has no route"
       }
     return .init(
       topic: .route, text: "the documentation address \(address) \(reason), so \(other), a DNS root server, stands in",
@@ -59,7 +59,7 @@ struct ExplanationWords {
       guard query.kind != .route, let table = answer.hop?.table else { return [] }
       return findings.rule(leadingTo: table, query).map { [step($0)] } ?? []
     case .refused: return findings.rules(forbidding: query).map { step($0) }
-    case .noRoute, .own, .rules, .hostRoutes: return []
+    case .noRoute, .own, .rules, .hostRoutes, .neighbours: return []
     }
   }
 
@@ -153,7 +153,7 @@ extension RouteAnswer {
     switch self {
     case .hop(let hop): hop
     case .hops(let hops): hops.first
-    case .noRoute, .refused, .own, .rules, .hostRoutes: nil
+    case .noRoute, .refused, .own, .rules, .hostRoutes, .neighbours: nil
     }
   }
 }
@@ -371,6 +371,7 @@ extension ExplanationWords {
     guard verdict.isReachable, let name = verdict.interfaceName, let medium = verdict.medium else {
       if verdict.status == .unknown { return "Whether \(target) is reachable is not known: \(cause)." }
       return "\(target) is not reachable: \(cause)."
+        + (verdict.isLocalOnly ? " Only the local network is within reach." : "")
     }
     var text = "\(target) is reachable over \(name.text.sanitizedForTerminal)"
     let covered = NetworkPath(verdict: verdict, reason: .initial, interfaces: []).partlyCovered

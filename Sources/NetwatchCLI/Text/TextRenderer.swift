@@ -186,6 +186,7 @@ final class TextRenderer: LineRenderer {
   private func details(of record: EventRecord) -> [String] {
     let path = record.path
     var details: [String] = []
+    if path.isLocalOnly { details.append("local network only") }
     if let wifi = path.wifi {
       if let signal = wifi.signal { details.append("signal \(signal.percent) %") }
       details += connectionDetails(wifi.connection)

@@ -54,7 +54,7 @@ final class KernelRoutes {
     switch ask(query(connection.local, scope: connection.scope)) {
     case .own: break
     case nil: return .unknown
-    case .hop, .hops, .noRoute, .refused, .rules, .hostRoutes: return .localAddressGone
+    case .hop, .hops, .noRoute, .refused, .rules, .hostRoutes, .neighbours: return .localAddressGone
     }
     var query = query(connection.peer, scope: connection.scope)
     // Rules can select by protocol and port, and so does the choice between several next hops.
@@ -74,7 +74,7 @@ final class KernelRoutes {
     case .hop(let hop): hasCarrier(hop.interfaceIndex) ? .link(hop.interfaceIndex) : .none
     case .hops(let hops): hops.first { hasCarrier($0.interfaceIndex) }.map { .link($0.interfaceIndex) } ?? .none
     case .own: .link(Self.loopback)
-    case .noRoute, .refused, .rules, .hostRoutes: .none
+    case .noRoute, .refused, .rules, .hostRoutes, .neighbours: .none
     case nil: .unknown
     }
   }

@@ -90,7 +90,7 @@ package final class GatewayWatch {
   package func isRouted(_ address: InternetAddress) -> Bool {
     switch try? routes.ask(RouteQuery(address, user: geteuid())) {
     case .hop, .hops, .own: true
-    case .noRoute, .refused, .rules, .hostRoutes, nil: false
+    case .noRoute, .refused, .rules, .hostRoutes, .neighbours, nil: false
     }
   }
 

@@ -109,12 +109,13 @@ package final class NetlinkSource {
     for address in watches.flatMap(\.addresses) where !addresses.contains(address) { addresses.append(address) }
     let inUse = Set(watches.flatMap { $0.routers.map(\.address) })
     let others = Set(watches.flatMap { $0.otherRouters.map(\.address) })
+    let awaitsNeighbours = watches.contains(where: \.includesNeighbours)
     let isFiltered = attach(
       RouteFilter.program(
         watching: addresses, passesHostRoutes: watches.contains(where: \.includesHostRoutes),
-        routersInUse: Array(inUse), otherRouters: Array(others)))
-    // Neighbours are subscribed to only if there is a router to watch, and if the filter drops all other neighbours.
-    guard isFiltered, !hearsNeighbours, !inUse.isEmpty else { return }
+        routersInUse: Array(inUse), otherRouters: Array(others), passesNeighbours: awaitsNeighbours))
+    // Neighbours are subscribed to only if some matter, and if the filter drops all others.
+    guard isFiltered, !hearsNeighbours, !inUse.isEmpty || awaitsNeighbours else { return }
     hearsNeighbours = true
     joinIfPossible(RTNLGRP_NEIGH, else: .neighbourEvents)
   }

@@ -40,7 +40,7 @@ struct GatewayQueries {
       case .hop(let hop): if let gateway = hop.gateway { return gateway }
       case .hops(let hops):
         if let hop = hops.first(where: { $0.interfaceIndex == link }), let gateway = hop.gateway { return gateway }
-      case .noRoute, .refused, .own, .rules, .hostRoutes: break
+      case .noRoute, .refused, .own, .rules, .hostRoutes, .neighbours: break
       }
     }
     return nil

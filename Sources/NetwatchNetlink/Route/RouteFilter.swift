@@ -36,8 +36,12 @@ struct RouteFilter {
 
   private var assembler = FilterAssembler<Label>()
   private let passesHostRoutes: Bool
+  private let passesNeighbours: Bool
 
-  private init(passesHostRoutes: Bool) { self.passesHostRoutes = passesHostRoutes }
+  private init(passesHostRoutes: Bool, passesNeighbours: Bool) {
+    self.passesHostRoutes = passesHostRoutes
+    self.passesNeighbours = passesNeighbours
+  }
 
   /// Returns the program for a socket whose reader looks up each of `targets`.
   ///
@@ -46,11 +50,12 @@ struct RouteFilter {
   ///   - passesHostRoutes: Whether every route to a single address also matters. Default: false.
   ///   - routersInUse: The routers whose failure in the neighbour table matters.
   ///   - otherRouters: The routers whose return in the neighbour table matters.
+  ///   - passesNeighbours: Whether every neighbour matters that is there. Default: false.
   static func program(
     watching targets: [InternetAddress], passesHostRoutes: Bool = false, routersInUse: [InternetAddress] = [],
-    otherRouters: [InternetAddress] = []
+    otherRouters: [InternetAddress] = [], passesNeighbours: Bool = false
   ) -> [sock_filter] {
-    var filter = RouteFilter(passesHostRoutes: passesHostRoutes)
+    var filter = RouteFilter(passesHostRoutes: passesHostRoutes, passesNeighbours: passesNeighbours)
     filter.emit(targets, routersInUse, otherRouters)
     return filter.assembler.assemble()
   }
@@ -83,7 +88,12 @@ struct RouteFilter {
 
   /// Passes a neighbour that has failed and is in use, or another one that is there.
   private mutating func emitRouters(inUse: [InternetAddress], others: [InternetAddress]) {
-    let valid = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE, NUD_PERMANENT]
+    let heard = [NUD_REACHABLE, NUD_STALE, NUD_DELAY, NUD_PROBE]
+    let valid = heard + [NUD_PERMANENT]
+    if passesNeighbours {
+      assembler.load(half: Self.neighbourStateOffset)
+      for state in heard { assembler.jump(ifEqual: UInt32(UInt16(state).bigEndian), to: .pass) }
+    }
     for (list, (addresses, states)) in [(inUse, [NUD_FAILED]), (others, valid)].enumerated() {
       assembler.mark(.neighbourState(list))
       assembler.load(half: Self.neighbourStateOffset)

@@ -175,6 +175,7 @@ extension NetworkPath.Verdict {
   fileprivate init?(_ value: JSONValue) {
     guard let status = value["status"]?.string.flatMap(ReachabilityStatus.init) else { return nil }
     self.init(status: status)
+    isLocalOnly = status == .notReachable && value["scope"]?.string == "local"
     guard isReachable else { return }
     guard let medium = value["medium"]?.string.flatMap(Medium.init), let name = value["interface"]?.string,
       let index = value["index"]?.integer(in: 1...Int64(Int32.max))

@@ -191,6 +191,7 @@ extension LineBuffer {
   mutating func append(_ path: NetworkPath) {
     append(#""status":""#)
     append(text: path.status.rawValue)
+    if path.isLocalOnly { append(#"","scope":"local"#) }
     guard path.isReachable, let medium = path.medium, let name = path.kernelName,
       let index = path.interfaceIndex
     else {

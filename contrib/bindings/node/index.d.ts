@@ -26,6 +26,8 @@ export interface Path {
   readonly reachable: boolean;
   /** Why this path was reported, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons. */
   readonly reason: string;
+  /** "local" if nothing leads to the internet, but other machines of the own network are known. Otherwise null. */
+  readonly scope: 'local' | null;
   /** The kind of the link. Null unless reachable. */
   readonly medium: Medium | null;
   /** The name of the link, such as "enp1s0". Null unless reachable. */

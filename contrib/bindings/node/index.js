@@ -83,6 +83,7 @@ function pathOf(line, description) {
     status: statusOfWord[status],
     reachable: statusOfWord[status] > Status.notReachable,
     reason: event.reason,
+    scope: event.reachability.scope ?? null,
     medium,
     interface: link,
     vpn: vpn?.interface ?? null,

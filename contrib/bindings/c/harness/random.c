@@ -49,12 +49,13 @@ static void begin(struct slot *slot, unsigned *seed) {
 
 static void look(struct slot *slot, unsigned *seed) {
   static const char *fields[] = {"medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6", "expensive",
-                                 "expensive_because", "constrained", "visible", "in_flight", "rules_fault", "description",
+                                 "scope", "expensive_because", "constrained", "visible", "in_flight", "rules_fault", "description",
                                  "network_id", "internet", "portal_url", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps",
                                  "signal_dbm", "no such field", ""};
-  unsigned field = next(seed) % 27;
+  const unsigned count = sizeof fields / sizeof *fields;
+  unsigned field = next(seed) % count;
   const char *text = netwatch_get(slot->monitor, fields[field]);
-  check(text ? !netwatch_error_text() && strlen(text) > 0 : (field < 25) == !netwatch_error_text(), "get");
+  check(text ? !netwatch_error_text() && strlen(text) > 0 : (field < count - 2) == !netwatch_error_text(), "get");
   static const char *conditions[] = {"reachable", "not-reachable", "unmetered", "medium=virtual", "ssid=a", "no such condition",
                                      "stage=gateway", "network=0123456789abcdef"};
   unsigned condition = next(seed) % 8;

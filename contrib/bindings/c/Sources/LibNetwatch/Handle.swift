@@ -91,7 +91,7 @@ import NetwatchStream
 
   /// The fields of `netwatch_get`.
   private enum Field: String {
-    case medium, interface, reason, description, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, constrained,
+    case medium, scope, interface, reason, description, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, constrained,
       internet, stage
     case visible
     case inFlight = "in_flight"
@@ -109,6 +109,7 @@ import NetwatchStream
       let record = monitor.record
       let path = record.path
       switch self {
+      case .scope: return path.isLocalOnly ? "local" : nil
       case .reason: return record.reason
       case .description: return path.description
       case .internet: return record.internet?.rawValue
@@ -138,7 +139,7 @@ import NetwatchStream
       case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
-      case .reason, .description, .internet, .portalURL, .stage, .visible, .inFlight, .rulesFault: nil
+      case .scope, .reason, .description, .internet, .portalURL, .stage, .visible, .inFlight, .rulesFault: nil
       }
     }
 

@@ -53,6 +53,9 @@ class Path:
     reason: str
     """Why this path was reported, such as "initial", "no_carrier" or "route_up". netwatch-events(5) lists the reasons."""
 
+    scope: Optional[str] = None
+    """"local" if nothing leads to the internet, but other machines of the own network are known. Otherwise None."""
+
     medium: Optional[str] = None
     """The kind of the link: "wifi", "wired", "wwan", "bluetooth", "virtual" or "other". None unless reachable."""
 
@@ -162,6 +165,7 @@ class Path:
         path = cls(
             status=_STATUS_OF_WORD[reachability["status"]],
             reason=event["reason"],
+            scope=reachability.get("scope"),
             medium=reachability["medium"],
             interface=reachability["interface"],
             vpn=part("vpn", "interface"),
