@@ -135,9 +135,11 @@ final class NetworkNamespace {
 
   /// Sends a router advertisement over a link. It has a default route and the prefix 2a02:9::/64.
   ///
-  /// - Parameter lifetime: The time in seconds for which the default route lasts.
-  func advertise(from link: String, lifetime: Int) throws {
-    try run("'\(Programs.probe)' advertise \(link) \(lifetime)")
+  /// - Parameters:
+  ///   - lifetime: The time in seconds for which the default route lasts.
+  ///   - portal: The URI of the captive portal's API. Default: none.
+  func advertise(from link: String, lifetime: Int, portal: String? = nil) throws {
+    try run("'\(Programs.probe)' advertise \(link) \(lifetime) \(portal.map { "'\($0)'" } ?? "")")
   }
 
   /// Creates a tun device with the address 10.8.`number`.2. The device works until the program that is returned ends.

@@ -6,8 +6,8 @@ import NetwatchNetlink
 /// The parts of tests that run in a network namespace. The first argument names the part: `overrun BYTES`, `tunnel
 /// NAME`, `library`, `rules`, `verdicts`, `targets TARGET…`, `silent-server`, `reporter`, `events`, `watchers`,
 /// `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
-/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK SECONDS`,
-/// `reach`, `messages`.
+/// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK SECONDS
+/// [URI]`, `announcements`, `reach`, `messages`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -34,7 +34,10 @@ enum NetwatchProbe {
     case "datagrams":
       try Datagrams.run(
         arguments[1], over: arguments[2], count: Int(arguments[3]) ?? 1, size: Int(arguments[4]) ?? 1)
-    case "advertise": try RouterAdvertisement.send(from: arguments[1], lifetime: UInt16(arguments[2]) ?? 0)
+    case "advertise":
+      try RouterAdvertisement.send(
+        from: arguments[1], lifetime: UInt16(arguments[2]) ?? 0, portal: arguments.dropFirst(3).first)
+    case "announcements": try await Announcements.run()
     case "reach": Reach.run()
     case "messages": try Messages.run()
     case "reporter": try Reporter.run()

@@ -1,9 +1,11 @@
 import Glibc
+import NetwatchEventLoop
 
-/// `advertise LINK SECONDS`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
-/// this long, and the prefix 2a02:9::/64, from which hosts form addresses.
+/// `advertise LINK SECONDS [URI]`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
+/// this long, and the prefix 2a02:9::/64, from which hosts form addresses; and the URI of the captive portal's API
+/// (RFC 8910) if one is given. Then prints the time of the monotonic clock at which it was sent, in nanoseconds.
 enum RouterAdvertisement {
-  static func send(from link: String, lifetime: UInt16) throws {
+  static func send(from link: String, lifetime: UInt16, portal: String?) throws {
     // The value of SOCK_RAW of socket(2). The Glibc module has the name only beside other modules that include more
     // headers.
     let raw: CInt = 3
@@ -26,12 +28,21 @@ enum RouterAdvertisement {
     let hour: [UInt8] = [0, 0, 14, 16]
     let prefix: [UInt8] =
       [3, 4, 64, 0xc0] + hour + hour + [0, 0, 0, 0, 0x2a, 2, 0, 9] + [UInt8](repeating: 0, count: 12)
-    let message = head + prefix
+    let message = head + prefix + (portal.map(captivePortal) ?? [])
+    let now = KernelClock.monotonic.nanoseconds
     let sent = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         unsafe sendto(descriptor, message, message.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
       }
     }
     guard sent == message.count else { throw ProbeFailure("sendto: \(errno)") }
+    say("\(now)")
+  }
+
+  /// Returns the option with a URI: the type, the length in units of eight bytes, and the URI with zeros behind it.
+  private static func captivePortal(_ uri: String) -> [UInt8] {
+    let bytes = Array(uri.utf8)
+    let units = (bytes.count + 2 + 7) / 8
+    return [37, UInt8(units)] + bytes + [UInt8](repeating: 0, count: units * 8 - 2 - bytes.count)
   }
 }

@@ -68,6 +68,9 @@ public struct MonitorConfiguration: Sendable {
   ///
   /// The key of the IDs is made from /etc/machine-id, or kept in the user's folder for state. If there is neither, `start` throws.
   public var identifiesNetwork = false
+  /// Whether a path has what its network says about itself, in ``NetworkPath/announcements``. No packet is sent; the monitor wakes up
+  /// when a router advertises itself. Default: false.
+  public var hearsAnnouncements = false
   /// Gets a sentence for people about what cannot be found out, such as a kernel that does not list TCP connections. It is called on the
   /// monitor's thread or before `start` returns, and must not wait. Default: nil, nobody is told.
   public var report: (@Sendable (_ sentence: String) -> Void)?

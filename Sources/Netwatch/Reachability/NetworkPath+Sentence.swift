@@ -190,6 +190,7 @@ extension NetworkPath {
     case .serviceLost: return "the service is gone"
     // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil
+    case .announcementChanged: return "the network says something else about itself"
     case .roamed: return "\(name) has joined another access point of the same WiFi network"
     }
   }

@@ -3,8 +3,8 @@
 /// A path is a value, complete in itself. Two paths are equal if everything in them is equal, including the reason and the list
 /// of links. A monitor publishes a path when one of these has changed: ``NetworkPath/status``, ``medium``, ``interfaceName``,
 /// ``isExpensive``, ``vpn``, ``ipv4``, ``ipv6`` or the SSID of ``wifi``. If ``MonitorConfiguration`` requests it, a monitor
-/// also publishes a path when ``interfaces``, the signal, the access point, ``internet``, ``stages``, ``linkQuality`` or ``network`` has
-/// changed.
+/// also publishes a path when ``interfaces``, the signal, the access point, ``internet``, ``stages``, ``linkQuality``, ``network`` or
+/// ``announcements`` has changed.
 public struct NetworkPath: Hashable, Sendable {
   /// The way by which one address family leaves this machine.
   public struct FamilyPath: Hashable, Sendable {
@@ -107,6 +107,7 @@ public struct NetworkPath: Hashable, Sendable {
     package var quality: LinkQuality?
     package var network: NetworkIdentity?
     package var lost: LostInterface?
+    package var announcements: NetworkAnnouncements?
 
     package init() {}
   }
@@ -240,6 +241,9 @@ public struct NetworkPath: Hashable, Sendable {
   /// The ID of the network that carries the traffic. Nil unless ``MonitorConfiguration/identifiesNetwork`` is set, and as long as the
   /// kernel does not know the hardware address of the gateway.
   public var network: NetworkIdentity? { findings.network }
+
+  /// What the network has said about itself. Nil unless ``MonitorConfiguration/hearsAnnouncements`` is set.
+  public var announcements: NetworkAnnouncements? { findings.announcements }
 
   /// The next hops in use; the one of IPv4 comes first.
   public var gateways: [InternetAddress] {

@@ -52,6 +52,9 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   case roamed
   /// A probe of the internet has another result than before. Published only if ``MonitorConfiguration/probe`` requests it.
   case internetChanged = "internet_changed"
+  /// The network says something else about itself than before. Published only if ``MonitorConfiguration/hearsAnnouncements`` requests
+  /// it.
+  case announcementChanged = "announcement_changed"
 
   /// The reason in words, such as `no carrier`.
   public var description: String { rawValue.words }

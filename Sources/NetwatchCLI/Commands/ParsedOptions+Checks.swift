@@ -72,6 +72,9 @@ extension ParsedLine<ParsedOptions> {
         throw UsageError("--record does not hold what a probe finds; leave out --probe.")
       }
       if values.watch.stages { throw UsageError("--record does not hold which stage fails; leave out --stages.") }
+      if values.watch.announced {
+        throw UsageError("--record does not hold what the network says about itself; leave out --announced.")
+      }
     }
     if values.isLogged, let option = given(among: ["--target", "--interface", "--ignore"]) {
       throw UsageError("--log stores whether the internet is reachable over any interface; leave out \(option).")

@@ -244,6 +244,7 @@ extension ParsedOptions {
       $0.count = $1
     }
     shared([WatchOptions.signalOption, WatchOptions.qualityOption] + WatchOptions.stageOptions)
+    shared([WatchOptions.announcedOption])
     Option.flag(
       "--prometheus", of: [.status],
       help: "Print metrics for the textfile collector of the Prometheus node_exporter."

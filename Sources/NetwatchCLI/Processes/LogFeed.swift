@@ -104,6 +104,7 @@ final class LogFeed {
     record.tellsQuality = false
     record.stages = nil
     record.portalURL = nil
+    record.announcements = nil
     writer.write(record)
     let suspended = KernelClock.boot.nanoseconds - KernelClock.monotonic.nanoseconds
     let boot = record.monotonicNanoseconds.addingReportingOverflow(suspended).partialValue

@@ -201,6 +201,12 @@ final class TextRenderer: LineRenderer {
       details.append("\(internet.words)")
     }
     if let portal = record.portalURL, record.event != .activity { details.append(portal.encoded) }
+    if let portal = record.announcements?.portalAPI, record.event == .initial || record.event == .reachability {
+      switch portal {
+      case .address(let address): details.append("portal API \(address.encoded)")
+      case .unrestricted: details.append("no login needed")
+      }
+    }
     if record.event != .stages, path.isReachable, let fault = record.stages?.faultWords { details.append(fault) }
     if let quality = record.carrierQuality,
       snapshot?.showsQuality == true || quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil

@@ -73,13 +73,14 @@ package struct StatusOptions {
     activity = try watch.activity(dashes: "")
     probe = watch.probe.settings
     if watch.traffic { trafficInterval = watch.trafficInterval ?? .seconds(1) }
+    configuration.hearsAnnouncements = watch.announced
     tellsQuality = watch.quality
     // Conditions may be about each stage.
     (tellsStages, tellsEachStage) = (watch.stages, watch.stages)
     nudgesGateway = watch.nudges
     namesNetwork = watch.namesNetwork
     service = watch.serviceUse(
-      needsOwn: watch.stages || watch.namesNetwork || watch.wifi.includesDetails || watch.wifi.includesAccessPoint)
+      needsOwn: watch.stages || watch.announced || watch.namesNetwork || watch.wifi.includesDetails || watch.wifi.includesAccessPoint)
   }
 
   /// What a service is used for now. It does not know the rules of this user.

@@ -23,6 +23,8 @@ package final class StatusSource {
   private var ruledProbe: String?
   /// Nil until the end of `init`.
   private var figures: Figures?
+  /// Nil unless the reader wants what the network says about itself.
+  private var announcements: AnnouncementWatch?
   private var isFinished = false
   /// The error that ended the source; nil if there is none.
   package private(set) var failure: (any Error)?
@@ -56,7 +58,11 @@ package final class StatusSource {
       options, on: loop,
       addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
       emit: { [unowned self] in emitFigures($0, at: $1) })
+    if options.configuration.hearsAnnouncements {
+      announcements = try AnnouncementWatch(on: loop) { [unowned self] in addAgain(because: .announcementChanged, at: $0) }
+    }
     local.linksChanged = { [unowned self] in
+      announcements?.follow($0)
       figures?.linksChanged($0, at: $1)
       linksChanged($0, $1)
     }
@@ -114,6 +120,7 @@ package final class StatusSource {
     remote?.stop()
     probes?.stop()
     figures?.stop()
+    announcements?.stop()
   }
 
   /// Makes ``run()`` return. No record is passed on any more.
@@ -151,6 +158,7 @@ package final class StatusSource {
 
   private func add(_ record: EventRecord) {
     let record = merger.sequence.append(record)
+    announcements?.follow(record.path)
     figures?.follow(record)
     emitWithFigures(record)
   }
@@ -164,6 +172,7 @@ package final class StatusSource {
   private func emitWithFigures(_ record: EventRecord) {
     var record = record
     figures?.set(&record)
+    record.announcements = announcements?.announcements
     emit(record)
   }
 
@@ -226,14 +235,14 @@ package final class StatusSource {
   private func makeProbes(_ settings: ProbeSettings) throws -> ProbeAnnotator {
     try ProbeAnnotator(
       settings, on: loop, warn: options.warn, emit: { [unowned self] in addWithOwnNumber($0) },
-      resultChanged: { [unowned self] in addProbeResult() },
+      resultChanged: { [unowned self] in addAgain(because: .internetChanged, at: .now) },
       begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
   }
 
-  /// Adds the last record again, with another result of the probe.
-  private func addProbeResult() {
-    guard !isFinished, var record = merger.sequence.repeated(as: .reachability, at: .now) else { return }
-    record.path = record.path.with(reason: .internetChanged)
+  /// Adds the last record again, because something else is known of its path.
+  private func addAgain(because reason: ReachabilityReason, at moment: EventTimestamp) {
+    guard !isFinished, var record = merger.sequence.repeated(as: .reachability, at: moment) else { return }
+    record.path = record.path.with(reason: reason)
     probes?.annotate(&record)
     addWithOwnNumber(record)
   }

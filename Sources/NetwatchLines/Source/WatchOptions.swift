@@ -21,6 +21,7 @@ package struct WatchOptions {
   package var stages = false
   package var nudges = false
   package var quality = false
+  package var announced = false
   package var traffic = false
   package var trafficInterval: Duration?
   package var wifi = WiFiReporting()
@@ -72,7 +73,7 @@ package struct WatchOptions {
   package static var options: [Option<WatchOptions>] {
     linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, networkOption, serviceOption]
       + activityOptions
-      + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions
+      + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions + [announcedOption]
   }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
@@ -385,6 +386,24 @@ package struct WatchOptions {
       """
       A figure is unknown if fewer than 3 connections have supplied it in the last 30 seconds, and the loss also if \
       they have sent fewer than 100 segments. The loss is that of what this machine sends.
+      """
+    )
+    .inLibrary()
+  }
+
+  package static var announcedOption: Option<WatchOptions> {
+    .flag(
+      "--announced", of: [.follow],
+      help: """
+        Also print what the network says about itself: where it says whether a login is needed. No packet is sent. With --follow, \
+        print a line when that changes.
+        """
+    ) { $0.announced = $1 }
+    .manual(
+      """
+      The kernel passes on what routers advertise and keeps none of it, so what was said before the start is unknown until it is \
+      repeated. If another program handles the advertisements, such as NetworkManager or systemd-networkd, the kernel passes on \
+      nothing. With --announced, netwatch itself judges the path, even if a service runs.
       """
     )
     .inLibrary()

@@ -21,6 +21,7 @@ final class PathFindings {
   private var qualityNews = QualityNews()
 
   private var stages: StageWatch?
+  private var announcements: AnnouncementWatch?
 
   private let probe: (any InternetProbe)?
   private var probes: ProbeSchedule?
@@ -57,6 +58,9 @@ final class PathFindings {
         nudges: configuration.nudgesGateway, tellsEach: true, emit: { [unowned self] _ in republish() })
       stages?.watchConfiguration()
     }
+    if configuration.hearsAnnouncements {
+      announcements = try AnnouncementWatch(on: loop) { [unowned self] _ in republish(because: .announcementChanged) }
+    }
     if probe != nil {
       var timing = ProbeMachine.Timing()
       timing.interval = configuration.probeInterval.asDelay
@@ -80,6 +84,7 @@ final class PathFindings {
       identify()
     }
     quality?.follow(path)
+    announcements?.follow(path)
     update()
     if change == .interfaces { stages?.linksChanged(path, at: .now) } else { stages?.follow(path, findings.internet) }
     findings.stages = stages?.stages
@@ -92,6 +97,7 @@ final class PathFindings {
     probes?.stop()
     quality?.stop()
     stages?.stop()
+    announcements?.stop()
     if networkKey != nil { identityTimer.stop() }
   }
 
@@ -99,6 +105,7 @@ final class PathFindings {
     findings.internet = probes?.internet
     if findings.internet != .portal { findings.portal = nil }
     findings.quality = quality?.figures
+    findings.announcements = announcements?.announcements
   }
 
   /// Publishes the last path again, with what was found out about it. Without a reason, the path keeps its own.

@@ -30,6 +30,7 @@ extension EventRecord {
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
     portalURL = reachability["portal_url"]?.string.flatMap(PortalURL.init)
+    announcements = NetworkAnnouncements(reachability)
     stages = value["stages"].map { NetworkStages($0) }
     lost = value["lost"].flatMap(NetworkPath.LostInterface.init)
     if let quality = value["quality"] {
@@ -46,6 +47,14 @@ extension EventRecord {
     let links = traffic["links"]?.array.map { $0.map { LinkTraffic($0, of: nil) } } ?? [LinkTraffic(traffic, of: index)]
     guard !links.contains(nil) else { return nil }
     self.traffic = links.compactMap { $0 }
+  }
+}
+
+extension NetworkAnnouncements {
+  /// Reads the object `reachability`. Nil if it has nothing of what networks say.
+  init?(_ reachability: JSONValue) {
+    guard let portal = reachability["portal_api"] else { return nil }
+    self.init(portalAPI: portal.string.flatMap(PortalAPI.init))
   }
 }
 

@@ -100,6 +100,8 @@ public struct EventRecord: Hashable, Sendable {
   public var stages: NetworkStages?
   /// The address of the login page of the captive portal. Nil if there is no portal, or it does not give an address.
   public var portalURL: PortalURL?
+  /// What the network has said about itself; nil if that was not asked for.
+  public var announcements: NetworkAnnouncements?
 
   /// Creates a record; the properties that are not named here have their defaults.
   ///
@@ -180,7 +182,7 @@ extension EventRecord {
   package var findings: NetworkPath.Findings {
     var findings = NetworkPath.Findings()
     (findings.internet, findings.portal, findings.stages) = (internet, portalURL, stages)
-    (findings.quality, findings.lost) = (carrierQuality, lost)
+    (findings.quality, findings.lost, findings.announcements) = (carrierQuality, lost, announcements)
     return findings
   }
 

@@ -91,6 +91,10 @@ extension LineBuffer {
       }
     }
     if let network { append(network) }
+    if let announcements = record.announcements {
+      append(#","portal_api":"#)
+      if let portal = announcements.portalAPI { appendQuoted(portal.description) } else { append("null") }
+    }
     append("}")
     if let lost = record.lost { append(lost) }
     if record.event == .initial || record.event == .reachability {

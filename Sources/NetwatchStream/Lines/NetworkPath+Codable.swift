@@ -19,6 +19,7 @@ extension NetworkPath: Codable {
     record.quality = linkQuality
     record.tellsQuality = linkQuality != nil
     record.lost = lost
+    record.announcements = announcements
     let line = try JSONValue(record, in: network, for: encoder)
     guard case .object(var members)? = line["reachability"] else { throw encoder.failure(self) }
     members["reason"] = .string(reason.rawValue)
@@ -37,6 +38,7 @@ extension NetworkPath: Codable {
     findings.internet = value["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
     findings.portal = value["portal_url"]?.string.flatMap(PortalURL.init)
     findings.network = value["network_id"]?.string.flatMap(NetworkIdentity.init)
+    findings.announcements = NetworkAnnouncements(value)
     findings.stages = value["stages"].map { NetworkStages($0) }
     findings.lost = value["lost"].flatMap(LostInterface.init)
     if let quality = value["quality"], let index = path.interfaceIndex {

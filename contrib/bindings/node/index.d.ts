@@ -67,6 +67,11 @@ export interface Path {
   readonly portalUrl: string | null;
   /** The first stage of the way to the internet that fails. Null if none fails, or without the option `stages`. */
   readonly stage: 'link' | 'address' | 'gateway' | 'dns' | 'internet' | null;
+  /**
+   * The URI at which the network says whether a login is needed (RFC 8910). Null if it has said nothing, or without the option
+   * `announced`.
+   */
+  readonly portalApi: string | null;
   /** The round-trip time in milliseconds. Null while it is not known, or without the option `quality`. */
   readonly rttMs: number | null;
   /** The lost part of what this machine sends, in per cent. Null while it is not known, or without the option `quality`. */
@@ -156,6 +161,8 @@ export interface Options {
   stages?: boolean | null;
   /** With `stages`, whether to send the gateway an empty datagram while nothing else proves that it is alive. Default: false. */
   nudge?: boolean | null;
+  /** Whether to listen to what the network says about itself, for `portalApi`. No packet is sent. Default: false. */
+  announced?: boolean | null;
   /** Whether to measure the round-trip time and the loss, for `Path.rttMs` and `Path.lossPercent`. Default: false. */
   quality?: boolean | null;
   /** Whether to report each second how much the link receives and sends, in `Path.rxBps` and `Path.txBps`. Default: false. */

@@ -99,6 +99,7 @@ import NetwatchStream
     case networkID = "network_id"
     case signal = "signal_dbm"
     case portalURL = "portal_url"
+    case portalAPI = "portal_api"
     case roundTripTime = "rtt_ms"
     case loss = "loss_percent"
     case received = "rx_bps"
@@ -114,6 +115,7 @@ import NetwatchStream
       case .description: return path.description
       case .internet: return record.internet?.rawValue
       case .portalURL: return record.portalURL?.description
+      case .portalAPI: return record.announcements?.portalAPI?.description
       case .stage: return record.stages?.failing?.rawValue
       case .visible: return record.activity.state.isVisible ? "1" : "0"
       case .inFlight: return String(record.activity.inFlight)
@@ -139,7 +141,8 @@ import NetwatchStream
       case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
-      case .scope, .reason, .description, .internet, .portalURL, .stage, .visible, .inFlight, .rulesFault: nil
+      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .stage, .visible, .inFlight, .rulesFault:
+        nil
       }
     }
 

@@ -51,6 +51,7 @@ class Options(TypedDict, total=False):
     probe_timeout: Optional[float]
     stages: bool
     nudge: bool
+    announced: bool
     quality: bool
     traffic: bool
     traffic_interval: Optional[float]
@@ -102,6 +103,7 @@ class Monitor:
         Default: False.
     nudge: With `stages`, whether to send the gateway an empty datagram every 5 seconds while nothing else proves that it is alive.
         Default: False.
+    announced: Whether to listen to what the network says about itself, for `Path.portal_api`. No packet is sent. Default: False.
     quality: Whether to measure the round-trip time and the loss, for `Path.rtt_ms` and `Path.loss_percent`. Default: False.
     traffic: Whether to report each second how much the link receives and sends, in `Path.rx_bps` and `Path.tx_bps`. Default: False.
     traffic_interval: With `traffic`, the time in seconds between two reports, at least 0.1. Default: 1.

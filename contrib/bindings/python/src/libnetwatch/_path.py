@@ -111,6 +111,10 @@ class Path:
     loss_percent: Optional[float] = None
     """The lost part of what this machine sends. None while it is not known, or without the option `quality`."""
 
+    portal_api: Optional[str] = None
+    """The URI at which the network says whether a login is needed (RFC 8910). None if it has said nothing, or without the option
+    `announced`."""
+
     rx_bps: Optional[int] = None
     """The bits that the link receives in a second. None while the rate is not known, or without the option `traffic`."""
 
@@ -183,6 +187,7 @@ class Path:
             stage=stages.get("failing"),
             rtt_ms=quality.get("rtt_ms"),
             loss_percent=quality.get("loss_percent"),
+            portal_api=reachability.get("portal_api"),
             rx_bps=traffic.get("rx_bps"),
             tx_bps=traffic.get("tx_bps"),
             signal_dbm=(reachability["wifi"] or {}).get("signal_dbm"),

@@ -1,0 +1,87 @@
+/// What the network that carries a path has said about itself, to everybody in it. No packet is sent to hear it.
+///
+/// The kernel passes on what routers advertise, and keeps none of it. So a monitor knows what was said since its start: routers repeat it
+/// after some seconds to minutes.
+public struct NetworkAnnouncements: Hashable, Sendable {
+  /// What the network says about its captive portal; nil if it has said nothing.
+  public package(set) var portalAPI: PortalAPI?
+
+  package init(portalAPI: PortalAPI? = nil) { self.portalAPI = portalAPI }
+}
+
+/// An option of a router advertisement that the kernel passes on to programs.
+package struct RouterOption: Hashable, Sendable {
+  package enum Content: Hashable, Sendable {
+    /// The URI of the captive portal's API (RFC 8910, section 2.3).
+    case captivePortal(PortalAPI)
+  }
+
+  /// The link over which the advertisement came.
+  package let interfaceIndex: Int32
+  package let content: Content
+
+  package init(interfaceIndex: Int32, content: Content) {
+    self.interfaceIndex = interfaceIndex
+    self.content = content
+  }
+}
+
+/// Keeps what networks say about themselves, for each link as long as it stays in its network. Pure.
+package struct AnnouncementMachine: Sendable {
+  package enum Input: Hashable, Sendable {
+    /// A router has advertised something.
+    case advertised(RouterOption)
+    /// The path, with the links as they are now.
+    case path(NetworkPath)
+  }
+
+  /// What was heard over a link.
+  private struct Attachment: Hashable {
+    /// How often the link had lost its carrier when this was heard; nil if that is not known.
+    var carrierLosses: Int?
+    var portalAPI: PortalAPI?
+  }
+
+  /// The most links that are remembered. More are forgotten, because a machine may make links all the time.
+  private static let mostLinks = 256
+
+  private var attachments: [Int32: Attachment] = [:]
+  private var path: NetworkPath?
+
+  package init() {}
+
+  /// What the network that carries the path has said.
+  package var announcements: NetworkAnnouncements {
+    let link = path?.interfaceIndex ?? path?.ipv6?.interfaceIndex
+    return NetworkAnnouncements(portalAPI: link.flatMap { attachments[$0]?.portalAPI })
+  }
+
+  /// Handles an input.
+  ///
+  /// - Returns: Whether ``announcements`` have changed.
+  package mutating func handle(_ input: Input) -> Bool {
+    let before = announcements
+    switch input {
+    case .advertised(let option):
+      if attachments[option.interfaceIndex] == nil {
+        if attachments.count >= Self.mostLinks { attachments = [:] }
+        let link = path?.links.interface(option.interfaceIndex)
+        attachments[option.interfaceIndex] = Attachment(carrierLosses: link?.carrierLosses)
+      }
+      switch option.content {
+      case .captivePortal(let portal): attachments[option.interfaceIndex]?.portalAPI = portal
+      }
+    case .path(let path):
+      self.path = path
+      for (index, known) in attachments {
+        let link = path.links.interface(index)
+        // A link that loses its carrier may be in another network when the carrier is back.
+        let isGone = link.map { $0.fault != nil || known.carrierLosses ?? $0.carrierLosses != $0.carrierLosses }
+        attachments[index]?.carrierLosses = link?.carrierLosses
+        // A link may be heard before the kernel has reported it.
+        if isGone ?? (known.carrierLosses != nil) { attachments[index] = nil }
+      }
+    }
+    return announcements != before
+  }
+}

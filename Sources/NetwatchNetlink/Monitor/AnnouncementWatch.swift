@@ -1,0 +1,55 @@
+import CLibNetlink
+import NetlinkWire
+import Netwatch
+import NetwatchEventLoop
+
+/// Hears what the network of the path says about itself. No packet is sent, and no privilege is needed.
+///
+/// The watch belongs to the thread of its loop. It has its own socket, so it costs nothing if it is not used.
+package final class AnnouncementWatch {
+  private let events: NetlinkSocket
+  private let loop: EventLoop
+  private var registration: EventLoop.Registration?
+  private var machine = AnnouncementMachine()
+  private let changed: (EventTimestamp) -> Void
+
+  /// Opens the socket and starts to listen.
+  ///
+  /// - Parameter changed: The closure that is called when ``announcements`` have changed without a new path, with the time.
+  /// - Throws: A `SystemError` if the kernel refuses the socket.
+  package init(on loop: EventLoop, changed: @escaping (EventTimestamp) -> Void) throws {
+    self.loop = loop
+    self.changed = changed
+    events = try NetlinkSocket(
+      .event, of: .kernel,
+      log: NetlinkDebugLog("announcement") {
+        "\(NetlinkDecoder.routerOption($0, $1) as Any)"
+      })
+    try events.makeNonBlocking()
+    try events.join(RTNLGRP_ND_USEROPT)
+    registration = try loop.watch(events.descriptor, for: .readable) { [unowned self] _ in readEvents() }
+  }
+
+  /// What the network that carries the path has said.
+  package var announcements: NetworkAnnouncements { machine.announcements }
+
+  /// Watches the network of this path from now on. The caller reports what is known of it, so `changed` is not called.
+  package func follow(_ path: NetworkPath) { _ = machine.handle(.path(path)) }
+
+  /// Stops listening.
+  package func stop() {
+    if let registration { loop.remove(registration) }
+    registration = nil
+  }
+
+  private func readEvents() {
+    let moment = EventTimestamp.now
+    var isNews = false
+    // Options that are lost are advertised again. After another error, the known ones stay.
+    while (try? events.readFrames { frame, bytes in
+      guard let option = NetlinkDecoder.routerOption(frame, bytes) else { return }
+      isNews = machine.handle(.advertised(option)) || isNews
+    }) == true {}
+    if isNews { changed(moment) }
+  }
+}

@@ -1,0 +1,86 @@
+import Foundation
+import NetwatchTestSupport
+import Testing
+
+/// What networks say about themselves: `--announced` and the library, with advertisements that the kernel handles.
+@Suite struct AnnouncementTests {
+  private static let portal = "https://portal.example/api"
+
+  /// Two networks whose routers can advertise themselves: an advertisement comes from a link-local address.
+  private func networks() throws -> TwoNetworks {
+    let networks = try TwoNetworks()
+    try networks.far.waitUntilAddressesAreChecked()
+    return networks
+  }
+
+  /// The URI of the portal in a line; nil if the line has none, empty if it is null.
+  private func portal(_ line: Line) -> String? {
+    let value = (line.object["reachability"] as? [String: Any])?["portal_api"]
+    return value is NSNull ? "" : value as? String
+  }
+
+  /// Reads lines until one has this URI.
+  private func line(of follow: Follow, with uri: String) throws -> Line {
+    while true {
+      let line = try follow.next()
+      if portal(line) == uri { return line }
+    }
+  }
+
+  @Test func `a login page that a router advertises is in the line, until the link leaves the network`() throws {
+    let networks = try networks()
+    let follow = try networks.near.follow("--no-service", "--announced")
+    let quiet = try networks.near.follow("--no-service")
+    #expect(try portal(follow.next()) == "")
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal)
+    let told = try line(of: follow, with: Self.portal)
+    #expect(["announcement_changed", "address_changed"].contains(told.reason))
+    // What is no web address is no portal, and the same again is no news.
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal)
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: "javascript:alert(1)")
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: "https://a b/")
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: "urn:ietf:params:capport:unrestricted")
+    let free = try line(of: follow, with: "urn:ietf:params:capport:unrestricted")
+    #expect(free.reason == "announcement_changed")
+    #expect(follow.lines.count { $0.reason == "announcement_changed" } <= 2)
+    try networks.far.run("ip link set v1 down")
+    while try follow.next().status != "not-reachable" {}
+    #expect(portal(follow.lines[follow.lines.count - 1]) == "")
+    try networks.far.run("ip link set v1 up")
+    var back = try follow.next()
+    while back.status != "wifi" { back = try follow.next() }
+    #expect(portal(back) == "")
+    // Who has not asked hears nothing.
+    while try quiet.next().status != "not-reachable" {}
+    #expect(quiet.lines.allSatisfy { portal($0) == nil && $0.reason != "announcement_changed" })
+  }
+
+  @Test func `another link's login page is not that of the path`() throws {
+    let networks = try networks()
+    let other = try NetworkNamespace(beside: networks.near)
+    try networks.near.configure("link add w0 type veth peer name w1 netns \(other.pid)", "link set w0 up")
+    try other.configure("link set w1 up")
+    let follow = try networks.near.follow("--no-service", "--announced")
+    #expect(try portal(follow.next()) == "")
+    try networks.near.waitUntilRunning("w0")
+    try other.waitUntilAddressesAreChecked()
+    try other.advertise(from: "w1", lifetime: 0, portal: "https://other.example/")
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal)
+    _ = try line(of: follow, with: Self.portal)
+    #expect(follow.lines.allSatisfy { portal($0) != "https://other.example/" })
+  }
+
+  @Test func `the library has it in the path, and text says it`() throws {
+    let networks = try networks()
+    let probe = try ChildProcess(networks.near.command([Programs.probe, "announcements"]))
+    #expect(try probe.nextLine() == "initial -")
+    let text = try networks.near.netwatch("--follow", "--no-service", "--announced", "--format", "text")
+    _ = try text.nextLine()
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal)
+    while let line = try probe.nextLine(), !line.hasSuffix(" \(Self.portal)") {}
+    while let line = try text.nextLine(), !line.contains("portal API \(Self.portal)") {}
+    let record = try ChildProcess.run([Programs.netwatch, "-f", "--record", "/dev/null", "--announced"])
+    #expect(record.ending == .exited(64))
+    #expect(record.error.contains("--record does not hold what the network says about itself; leave out --announced."))
+  }
+}

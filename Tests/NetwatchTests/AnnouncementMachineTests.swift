@@ -1,0 +1,79 @@
+import Netwatch
+import NetwatchTestSupport
+import Testing
+
+@Suite struct AnnouncementMachineTests {
+  /// A machine that expectations may change.
+  private final class Listener {
+    private var machine = AnnouncementMachine()
+    var portal: PortalAPI? { machine.announcements.portalAPI }
+
+    func handle(_ input: AnnouncementMachine.Input) -> Bool { machine.handle(input) }
+  }
+
+  private static let portal = PortalAPI("https://portal.example/api")
+
+  private static func advertised(_ portal: PortalAPI?, over link: Int32) -> AnnouncementMachine.Input {
+    .advertised(RouterOption(interfaceIndex: link, content: .captivePortal(portal ?? .unrestricted)))
+  }
+
+  /// Returns the path over eth0, which is link 2, with its link as it is reported.
+  private static func path(losses: UInt32 = 0, _ state: LinkState = .up) -> NetworkPath {
+    var kernel = ScriptedKernel()
+    var update = LinkUpdate(index: 2, flags: state == .up ? 0x1_1043 : 0x1003, hardwareType: 1)
+    update.name = InterfaceName("eth0")
+    (update.operationalState, update.isComplete, update.carrierLosses) = (state == .up ? .up : .down, true, losses)
+    kernel.facts = [.loopback, .link(update), .link(3, "wlan0"), .address(2, .ip("10.0.0.1"))]
+    kernel.answers[.ipv4] = .via(2, .ip("10.0.0.254"), from: .ip("10.0.0.1"))
+    kernel.start()
+    return kernel.machine.path
+  }
+
+  @Test func `what is heard over the link of the path counts, and news is told once`() {
+    let machine = Listener()
+    #expect(!machine.handle(.path(Self.path())))
+    #expect(machine.handle(Self.advertised(Self.portal, over: 2)))
+    #expect(!machine.handle(Self.advertised(Self.portal, over: 2)))
+    #expect(!machine.handle(Self.advertised(.unrestricted, over: 3)))
+    #expect(machine.portal == Self.portal)
+    #expect(!machine.handle(.path(Self.path())))
+    #expect(machine.handle(Self.advertised(.unrestricted, over: 2)))
+    #expect(machine.portal == .unrestricted)
+  }
+
+  @Test func `what was heard before the first path counts`() {
+    let machine = Listener()
+    #expect(!machine.handle(Self.advertised(Self.portal, over: 2)))
+    #expect(machine.handle(.path(Self.path(losses: 4))))
+    #expect(machine.portal == Self.portal)
+    #expect(!machine.handle(.path(Self.path(losses: 4))))
+  }
+
+  @Test func `a link that has lost its carrier may be in another network, even if it is back already`() {
+    for later in [Self.path(losses: 1), Self.path(losses: 0, .noCarrier)] {
+      let machine = Listener()
+      _ = machine.handle(.path(Self.path()))
+      _ = machine.handle(Self.advertised(Self.portal, over: 2))
+      #expect(machine.handle(.path(later)))
+      #expect(machine.portal == nil)
+    }
+  }
+
+  @Test(arguments: [
+    ("https://portal.example/api", "https://portal.example/api"),
+    ("URN:ietf:params:capport:unrestricted", "urn:ietf:params:capport:unrestricted"),
+    ("urn:ietf:params:capport:other", nil), ("ftp://portal.example/", nil), ("https://", nil), ("", nil),
+    ("https://user@portal.example/", nil), ("https://portal.example/\u{1b}[2J", nil),
+  ])
+  func `only web addresses and the word for none are portals`(_ text: String, _ portal: String?) {
+    #expect(PortalAPI(text)?.description == portal)
+  }
+
+  @Test func `a million links need little memory`() {
+    let machine = Listener()
+    _ = machine.handle(.path(Self.path()))
+    for link in Int32(10)..<10_000 { _ = machine.handle(Self.advertised(Self.portal, over: link)) }
+    _ = machine.handle(Self.advertised(Self.portal, over: 2))
+    #expect(machine.portal == Self.portal)
+  }
+}
