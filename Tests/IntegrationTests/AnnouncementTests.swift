@@ -83,4 +83,64 @@ import Testing
     #expect(record.ending == .exited(64))
     #expect(record.error.contains("--record does not hold what the network says about itself; leave out --announced."))
   }
+
+  // MARK: Leases
+
+  /// Asks for an address as dhclient's own script does, and nothing else.
+  private static let script = """
+    #!/bin/sh
+    case $reason in
+      BOUND | REBOOT | RENEW | REBIND)
+        ip addr replace "$new_ip_address/24" dev "$interface"
+        ip route replace default via 10.0.0.2 ;;
+    esac
+    """
+
+  @Test func `a login page that the DHCP server names is in the line, and a renewal may change it`() throws {
+    for program in ["dhclient", "dnsmasq"] { try requireProgram(program) }
+    let networks = try networks()
+    try networks.near.configure("route del default", "addr del 10.0.0.1/24 dev v0")
+    let folder = try TemporaryFolder()
+    try folder.write(Self.script, to: "script")
+    try folder.write("request subnet-mask, routers, default-url;\n", to: "dhclient.conf")
+    func server(_ uri: String) throws -> ChildProcess {
+      let server = try ChildProcess(
+        networks.far.command([
+          "dnsmasq", "--no-daemon", "--conf-file=/dev/null", "--pid-file=", "--port=0", "--user=root", "--group=root",
+          "--interface=v1", "--bind-interfaces", "--dhcp-authoritative", "--dhcp-range=10.0.0.50,10.0.0.60,2m",
+          "--dhcp-leasefile=\(folder.file("server"))", "--dhcp-option=114,\(uri)",
+        ]))
+      try networks.far.run("until ss -Hlun | grep -q :67; do sleep 0.02; done")
+      return server
+    }
+    let first = try server(Self.portal)
+    // dhclient and netwatch see a /var/lib of their own.
+    let client = try networks.start(
+      "unshare", "--mount", "bash", "-c",
+      """
+      mount -t tmpfs none /var/lib && mkdir /var/lib/dhcp && chmod +x '\(folder.file("script"))'
+      '\(Programs.netwatch)' --follow --json --no-service --announced &
+      ask() { dhclient -1 -4 "$@" -cf '\(folder.file("dhclient.conf"))' -sf '\(folder.file("script"))' \
+        -pf '\(folder.file("client.pid"))' -lf /var/lib/dhcp/dhclient.leases v0 >&2; }
+      ask; read _; ask -x; ask; read _; ask -x; kill %1
+      """)
+    func line(with uri: String) throws -> Line {
+      while let text = try client.nextLine() {
+        let line = try Line(text)
+        if portal(line) == uri { return line }
+      }
+      throw TestFailure("no line has \(uri): \(try client.errorText())")
+    }
+    let told = try line(with: Self.portal)
+    #expect(told.status == "wifi")
+    first.signal(SIGTERM)
+    _ = try first.wait()
+    let second = try server("https://other.example/")
+    client.write("\n")
+    let changed = try line(with: "https://other.example/")
+    #expect(changed.reason == "announcement_changed")
+    client.write("\n")
+    _ = try client.wait()
+    withExtendedLifetime(second) {}
+  }
 }

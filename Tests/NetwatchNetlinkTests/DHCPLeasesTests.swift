@@ -93,6 +93,22 @@ import Testing
     #expect(isMetered())
   }
 
+  @Test func `a lease of dhclient says where the login page is`() throws {
+    func portal() -> String? {
+      leases.lease(link: "wlan0", index: 3, address: .ip("192.168.43.50"))?.portalAPI?.description
+    }
+    #expect(portal() == nil)
+    let line = "option default-url \"https://portal.example/api?a=b\";"
+    let text = Self.dhclient.replacing("option subnet-mask", with: "\(line)\n  option subnet-mask")
+    try folder.write(text, to: "dhcp/dhclient.leases")
+    #expect(portal() == "https://portal.example/api?a=b")
+    try folder.write(text.replacing("https:", with: "javascript:"), to: "dhcp/dhclient.leases")
+    #expect(portal() == nil)
+    // The newest lease says nothing.
+    try folder.write(text + Self.dhclient, to: "dhcp/dhclient.leases")
+    #expect(portal() == nil)
+  }
+
   @Test func `of several leases of an address the last one counts`() throws {
     let plain = Self.dhclient.replacing("ANDROID_METERED", with: "x")
     let other = Self.dhclient.replacing("192.168.43.50", with: "10.0.0.9")
@@ -145,10 +161,10 @@ import Testing
       let text = String(decoding: bytes, as: UTF8.self)
       let address = InternetAddress.ip("192.168.43.50")
       let found = [
-        DHCPLeases.isMetered(networkd: text, address: address),
-        DHCPLeases.isMetered(dhclient: text, link: "wlan0", address: address),
+        DHCPLeases.lease(networkd: text, address: address),
+        DHCPLeases.lease(dhclient: text, link: "wlan0", address: address),
       ]
-      guard found.contains(true) else { continue }
+      guard found.contains(where: { $0?.isMetered == true }) else { continue }
       metered += 1
       if !text.contains("192.168.43.50") || !text.contains("VENDOR_SPECIFIC=") && !text.contains("ANDROID_METERED") {
         Issue.record("seed \(seed), round \(round): \(text)")

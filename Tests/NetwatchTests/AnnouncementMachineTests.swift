@@ -59,6 +59,18 @@ import Testing
     }
   }
 
+  @Test func `a lease counts before an advertisement, and the end of what it says`() {
+    let machine = Listener()
+    _ = machine.handle(.path(Self.path()))
+    #expect(!machine.handle(.leased(link: 2, nil)))
+    #expect(machine.handle(Self.advertised(.unrestricted, over: 2)))
+    #expect(machine.handle(.leased(link: 2, Self.portal)))
+    #expect(machine.portal == Self.portal)
+    #expect(!machine.handle(Self.advertised(.unrestricted, over: 2)))
+    #expect(machine.handle(.leased(link: 2, nil)))
+    #expect(machine.portal == .unrestricted)
+  }
+
   @Test(arguments: [
     ("https://portal.example/api", "https://portal.example/api"),
     ("URN:ietf:params:capport:unrestricted", "urn:ietf:params:capport:unrestricted"),

@@ -1,7 +1,7 @@
 /// What the network that carries a path has said about itself, to everybody in it. No packet is sent to hear it.
 ///
-/// The kernel passes on what routers advertise, and keeps none of it. So a monitor knows what was said since its start: routers repeat it
-/// after some seconds to minutes.
+/// Routers say it by advertisements, which the kernel passes on and does not keep. So a monitor knows what was said since its start;
+/// routers repeat it after some seconds to minutes. DHCP servers say it by leases, as far as this user may read them.
 public struct NetworkAnnouncements: Hashable, Sendable {
   /// What the network says about its captive portal; nil if it has said nothing.
   public package(set) var portalAPI: PortalAPI?
@@ -31,6 +31,8 @@ package struct AnnouncementMachine: Sendable {
   package enum Input: Hashable, Sendable {
     /// A router has advertised something.
     case advertised(RouterOption)
+    /// The DHCP lease of a link says this about its captive portal; nil if there is none, or it says nothing.
+    case leased(link: Int32, PortalAPI?)
     /// The path, with the links as they are now.
     case path(NetworkPath)
   }
@@ -39,10 +41,14 @@ package struct AnnouncementMachine: Sendable {
   private struct Attachment: Hashable {
     /// How often the link had lost its carrier when this was heard; nil if that is not known.
     var carrierLosses: Int?
-    var portalAPI: PortalAPI?
+    var advertised: PortalAPI?
+    var leased: PortalAPI?
+    /// A lease was asked for and sent to this machine, so it counts before an advertisement, which anybody can send to all. RFC 8910,
+    /// section 3, leaves the order to the client.
+    var portalAPI: PortalAPI? { leased ?? advertised }
   }
 
-  /// The most links that are remembered. More are forgotten, because a machine may make links all the time.
+  /// The number of links beyond which those are forgotten that are not in the path's list, because a machine may make links all the time.
   private static let mostLinks = 256
 
   private var attachments: [Int32: Attachment] = [:]
@@ -63,14 +69,13 @@ package struct AnnouncementMachine: Sendable {
     let before = announcements
     switch input {
     case .advertised(let option):
-      if attachments[option.interfaceIndex] == nil {
-        if attachments.count >= Self.mostLinks { attachments = [:] }
-        let link = path?.links.interface(option.interfaceIndex)
-        attachments[option.interfaceIndex] = Attachment(carrierLosses: link?.carrierLosses)
-      }
+      remember(option.interfaceIndex)
       switch option.content {
-      case .captivePortal(let portal): attachments[option.interfaceIndex]?.portalAPI = portal
+      case .captivePortal(let portal): attachments[option.interfaceIndex]?.advertised = portal
       }
+    case .leased(let link, let portal):
+      if portal != nil { remember(link) }
+      attachments[link]?.leased = portal
     case .path(let path):
       self.path = path
       for (index, known) in attachments {
@@ -83,5 +88,13 @@ package struct AnnouncementMachine: Sendable {
       }
     }
     return announcements != before
+  }
+
+  private mutating func remember(_ link: Int32) {
+    if attachments[link] != nil { return }
+    if attachments.count >= Self.mostLinks {
+      attachments = attachments.filter { path?.links.interface($0.key) != nil }
+    }
+    attachments[link] = Attachment(carrierLosses: path?.links.interface(link)?.carrierLosses)
   }
 }

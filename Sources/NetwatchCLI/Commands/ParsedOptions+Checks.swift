@@ -33,7 +33,7 @@ extension ParsedLine<ParsedOptions> {
     }
     let others = [
       "--format", "--json", "--color", "--verbose", "--programs", "--wifi-details", "--bssid", "--interfaces",
-      "--quality", "--stages", "--network-id",
+      "--quality", "--stages", "--network-id", "--announced",
     ]
     if values.isPrometheus, let option = given(among: OutputOptions.barOptions + others) {
       throw UsageError("--prometheus is a format of its own; leave out \(option).")

@@ -393,17 +393,19 @@ package struct WatchOptions {
 
   package static var announcedOption: Option<WatchOptions> {
     .flag(
-      "--announced", of: [.follow],
+      "--announced", of: [.follow, .status],
       help: """
-        Also print what the network says about itself: where it says whether a login is needed. No packet is sent. With --follow, \
-        print a line when that changes.
+        Also print where the network says whether a login is needed, as routers and DHCP servers announce it. No packet is \
+        sent. With --follow, print a line when that changes.
         """
     ) { $0.announced = $1 }
+    .help(in: .status, text: "Also print where the network says whether a login is needed.").rare(in: [.status])
     .manual(
       """
-      The kernel passes on what routers advertise and keeps none of it, so what was said before the start is unknown until it is \
-      repeated. If another program handles the advertisements, such as NetworkManager or systemd-networkd, the kernel passes on \
-      nothing. With --announced, netwatch itself judges the path, even if a service runs.
+      The kernel passes on what routers advertise and keeps none of it, so what was said before the start is unknown until \
+      it is repeated. If another program handles the advertisements, such as NetworkManager or systemd-networkd, the kernel \
+      passes on nothing. What a DHCP server says is read in the leases of dhclient, if dhclient.conf(5) requests \
+      default-url. With --announced, netwatch itself judges the path, even if a service runs.
       """
     )
     .inLibrary()

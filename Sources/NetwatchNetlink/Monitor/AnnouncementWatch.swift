@@ -12,6 +12,10 @@ package final class AnnouncementWatch {
   private var registration: EventLoop.Registration?
   private var machine = AnnouncementMachine()
   private let changed: (EventTimestamp) -> Void
+  private let leases = DHCPLeases()
+  /// The link whose leases are watched, and its IPv4 addresses.
+  private var leased: (index: Int32, name: String, addresses: [InternetAddress])?
+  private var files: PathWatch?
 
   /// Opens the socket and starts to listen.
   ///
@@ -34,12 +38,40 @@ package final class AnnouncementWatch {
   package var announcements: NetworkAnnouncements { machine.announcements }
 
   /// Watches the network of this path from now on. The caller reports what is known of it, so `changed` is not called.
-  package func follow(_ path: NetworkPath) { _ = machine.handle(.path(path)) }
+  package func follow(_ path: NetworkPath) {
+    _ = machine.handle(.path(path))
+    let link = path.interface.map { link in
+      (link.index, link.name, link.addresses.map(\.address).filter { $0.family == .ipv4 })
+    }
+    guard let link, link.2 != [] else {
+      (leased, files) = (nil, nil)
+      return
+    }
+    let isOther = leased?.name != link.1
+    leased = link
+    // Without a watch, a lease that changes later is not known. The watch comes first, so that no change is missed.
+    if isOther {
+      files = try? PathWatch(of: leases.dhclientFiles(ofLink: link.1), hearsWrites: true, on: loop) { [unowned self] in
+        if readLease() { changed(.now) }
+      }
+    }
+    _ = readLease()
+  }
+
+  /// Reads the leases of the link. Returns whether they have changed what is known.
+  private func readLease() -> Bool {
+    guard let leased else { return false }
+    let portals = leased.addresses.compactMap {
+      leases.lease(link: leased.name, index: leased.index, address: $0)?.portalAPI
+    }
+    return machine.handle(.leased(link: leased.index, portals.first))
+  }
 
   /// Stops listening.
   package func stop() {
     if let registration { loop.remove(registration) }
     registration = nil
+    (leased, files) = (nil, nil)
   }
 
   private func readEvents() {

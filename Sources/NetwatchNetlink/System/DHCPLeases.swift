@@ -13,30 +13,44 @@ struct DHCPLeases {
   /// The folders of dhclient, which appends to `dhclient.leases` and `dhclient.LINK.leases` in them.
   var dhclient = ["/var/lib/dhcp", "/var/lib/dhclient"]
 
+  /// What the server of a lease says about its network.
+  struct Lease: Hashable {
+    /// Whether it marks the network as metered.
+    var isMetered = false
+    /// What it says about the captive portal (RFC 8910, option 114); nil if nothing.
+    var portalAPI: PortalAPI?
+  }
+
   private static let mark = Array("ANDROID_METERED".utf8)
   /// The number of bytes to read at the end of dhclient's file. The newest leases are there, and the file may be long.
   private static let tailLength = 64 << 10
 
-  /// Returns whether the server that leased an address to a link has marked its network as metered. False if there is no such
-  /// lease.
+  /// Returns the lease of an address of a link; nil if there is none that can be read.
   ///
   /// The address is compared because a file may be from another network namespace, or older than the address.
-  func isMetered(link: String, index: Int32, address: InternetAddress) -> Bool {
+  func lease(link: String, index: Int32, address: InternetAddress) -> Lease? {
     if let text = FileDescriptor.text(of: file(ofLink: index), capacity: 16 << 10),
-      let isMetered = Self.isMetered(networkd: text, address: address)
+      let lease = Self.lease(networkd: text, address: address)
     {
-      return isMetered
+      return lease
     }
-    for folder in dhclient {
-      for name in ["dhclient.\(link).leases", "dhclient.leases"] {
-        if let text = Self.tail(of: "\(folder)/\(name)"),
-          let isMetered = Self.isMetered(dhclient: text, link: link, address: address)
-        {
-          return isMetered
-        }
+    for file in dhclientFiles(ofLink: link) {
+      if let text = Self.tail(of: file), let lease = Self.lease(dhclient: text, link: link, address: address) {
+        return lease
       }
     }
-    return false
+    return nil
+  }
+
+  /// Returns whether the server that leased an address to a link has marked its network as metered. False if there is no such
+  /// lease.
+  func isMetered(link: String, index: Int32, address: InternetAddress) -> Bool {
+    lease(link: link, index: index, address: address)?.isMetered ?? false
+  }
+
+  /// Returns the paths of dhclient's files that may have leases of a link.
+  func dhclientFiles(ofLink link: String) -> [String] {
+    dhclient.flatMap { ["\($0)/dhclient.\(link).leases", "\($0)/dhclient.leases"] }
   }
 
   /// Returns the path of systemd-networkd's file about a link. The file may be created after the address.
@@ -46,39 +60,42 @@ struct DHCPLeases {
 
   /// Reads a lease of systemd-networkd, with a line for each key, such as `ADDRESS=192.168.43.50`. Nil if the lease is for
   /// another address.
-  static func isMetered(networkd text: String, address: InternetAddress) -> Bool? {
+  static func lease(networkd text: String, address: InternetAddress) -> Lease? {
     var isOfAddress = false
-    var isMetered = false
+    var lease = Lease()
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       if let value = line.value(of: "ADDRESS=") {
         isOfAddress = InternetAddress(String(decoding: value, as: UTF8.self)) == address
       } else if let value = line.value(of: "VENDOR_SPECIFIC=") {
-        isMetered = holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
+        lease.isMetered = holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
       }
     }
-    return isOfAddress ? isMetered : nil
+    return isOfAddress ? lease : nil
   }
 
   /// Reads leases of dhclient: `lease {`, a line for each statement, and `}`. The last lease of the address counts; nil if
   /// there is none. A text never spans lines, because dhclient escapes characters that are not graphic.
-  static func isMetered(dhclient text: String, link: String, address: InternetAddress) -> Bool? {
-    var found: Bool?
+  static func lease(dhclient text: String, link: String, address: InternetAddress) -> Lease? {
+    var found: Lease?
     var isOfLink = false
     var isOfAddress = false
-    var isMetered = false
+    var lease = Lease()
     for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
       let statement = line.drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
       if statement.value(of: "lease {") != nil {
-        (isOfLink, isOfAddress, isMetered) = (false, false, false)
+        (isOfLink, isOfAddress, lease) = (false, false, Lease())
       } else if let value = statement.value(of: "interface ") {
         isOfLink = value.elementsEqual("\"\(link)\";".utf8)
       } else if let value = statement.value(of: "fixed-address ") {
         isOfAddress = InternetAddress(String(decoding: value.dropLast(), as: UTF8.self)) == address
       } else if let value = statement.value(of: "option vendor-encapsulated-options ") {
         // The value is a text in quotes, or bytes such as 41:4e:….
-        isMetered = holdsMark(value) || holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
+        lease.isMetered = holdsMark(value) || holdsMark(hexadecimal: value.filter { $0 != UInt8(ascii: ":") })
+      } else if let value = statement.value(of: "option default-url \"") {
+        // dhclient knows option 114 by its former name. Its v4-captive-portal is 160, of the obsolete RFC 7710.
+        lease.portalAPI = PortalAPI(String(decoding: value.prefix { $0 != UInt8(ascii: "\"") }, as: UTF8.self))
       } else if statement.first == UInt8(ascii: "}"), isOfLink, isOfAddress {
-        found = isMetered
+        found = lease
       }
     }
     return found
