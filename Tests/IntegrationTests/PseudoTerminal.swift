@@ -8,6 +8,8 @@ final class PseudoTerminal {
   private static let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
 
   let child: ChildProcess
+  /// The settings of the terminal before the program ran.
+  let settingsAtStart: termios
   private(set) var picture: TerminalPicture
   private var descriptor: CInt
 
@@ -20,6 +22,9 @@ final class PseudoTerminal {
     picture = TerminalPicture(rows: rows, columns: columns)
     var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
     _ = unsafe ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    var settings = termios()
+    unsafe tcgetattr(descriptor, &settings)
+    settingsAtStart = settings
     child = try ChildProcess(
       command, standardOutput: .terminal("/dev/pts/\(number)"),
       environment: ["LC_ALL=C", "TERM=\(type)", "NO_COLOR=1", "PS1=ready$ ", "HISTFILE="])

@@ -33,13 +33,12 @@ import Testing
   func `a key ends it, and the terminal is as before`(_ key: String, _ ending: ChildProcess.Ending) throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.top(namespace)
-    let before = terminal.settings
     try terminal.wait(until: Self.isDrawn)
     #expect(terminal.isRaw)
     terminal.type(key)
     try terminal.readToEnd()
     #expect(Self.isGivenBack(terminal.picture))
-    #expect(terminal.settings.c_lflag == before.c_lflag)
+    #expect(terminal.settings.c_lflag == terminal.settingsAtStart.c_lflag)
     #expect(try terminal.child.wait() == ending)
   }
 
@@ -47,12 +46,11 @@ import Testing
   func `a signal ends it, and the terminal is as before`(_ signal: CInt) throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.top(namespace)
-    let before = terminal.settings
     try terminal.wait(until: Self.isDrawn)
     terminal.child.signal(signal)
     try terminal.readToEnd()
     #expect(Self.isGivenBack(terminal.picture))
-    #expect(terminal.settings.c_lflag == before.c_lflag)
+    #expect(terminal.settings.c_lflag == terminal.settingsAtStart.c_lflag)
     #expect(try terminal.child.wait() == .signalled(signal))
   }
 
@@ -170,13 +168,12 @@ import Testing
   @Test func `it draws again after it was stopped without being asked`() throws {
     let namespace = try NetworkNamespace.online()
     let terminal = try Self.top(namespace)
-    let before = terminal.settings
     try terminal.wait(until: Self.isDrawn)
     let pid = terminal.child.pid
     terminal.child.signal(SIGSTOP)
     try terminal.wait(untilHolds: { (try? String(contentsOf: pid).contains("T (stopped)")) == true })
     // A shell changes the settings of the terminal to its own, and the table is no longer on the screen.
-    terminal.set(before)
+    terminal.set(terminal.settingsAtStart)
     terminal.resize(rows: 20, columns: 70)
     #expect(!terminal.isRaw)
     terminal.child.signal(SIGCONT)
@@ -185,7 +182,7 @@ import Testing
     terminal.type("q")
     try terminal.readToEnd()
     #expect(Self.isGivenBack(terminal.picture))
-    #expect(terminal.settings.c_lflag == before.c_lflag)
+    #expect(terminal.settings.c_lflag == terminal.settingsAtStart.c_lflag)
   }
 
   @Test(arguments: ["</dev/null", "<&-", "< <(echo q)"])

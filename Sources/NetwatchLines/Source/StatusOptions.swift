@@ -80,7 +80,8 @@ package struct StatusOptions {
     nudgesGateway = watch.nudges
     namesNetwork = watch.namesNetwork
     service = watch.serviceUse(
-      needsOwn: watch.stages || watch.announced || watch.namesNetwork || watch.wifi.includesDetails || watch.wifi.includesAccessPoint)
+      needsOwn: watch.stages || watch.announced || watch.namesNetwork || watch.wifi.includesDetails
+        || watch.wifi.includesAccessPoint)
   }
 
   /// What a service is used for now. It does not know the rules of this user.

@@ -59,7 +59,9 @@ package final class StatusSource {
       addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
       emit: { [unowned self] in emitFigures($0, at: $1) })
     if options.configuration.hearsAnnouncements {
-      announcements = try AnnouncementWatch(on: loop) { [unowned self] in addAgain(because: .announcementChanged, at: $0) }
+      announcements = try AnnouncementWatch(on: loop) { [unowned self] in
+        addAgain(because: .announcementChanged, at: $0)
+      }
     }
     local.linksChanged = { [unowned self] in
       announcements?.follow($0)
