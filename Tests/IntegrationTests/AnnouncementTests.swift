@@ -6,13 +6,6 @@ import Testing
 @Suite struct AnnouncementTests {
   private static let portal = "https://portal.example/api"
 
-  /// Two networks whose routers can advertise themselves: an advertisement comes from a link-local address.
-  private func networks() throws -> TwoNetworks {
-    let networks = try TwoNetworks()
-    try networks.far.waitUntilAddressesAreChecked()
-    return networks
-  }
-
   /// The URI of the portal in a line; nil if the line has none, empty if it is null.
   private func portal(_ line: Line) -> String? {
     let value = (line.object["reachability"] as? [String: Any])?["portal_api"]
@@ -28,7 +21,7 @@ import Testing
   }
 
   @Test func `a login page that a router advertises is in the line, until the link leaves the network`() throws {
-    let networks = try networks()
+    let networks = try TwoNetworks()
     let follow = try networks.near.follow("--no-service", "--announced")
     let quiet = try networks.near.follow("--no-service")
     #expect(try portal(follow.next()) == "")
@@ -56,14 +49,13 @@ import Testing
   }
 
   @Test func `another link's login page is not that of the path`() throws {
-    let networks = try networks()
+    let networks = try TwoNetworks()
     let other = try NetworkNamespace(beside: networks.near)
     try networks.near.configure("link add w0 type veth peer name w1 netns \(other.pid)", "link set w0 up")
     try other.configure("link set w1 up")
     let follow = try networks.near.follow("--no-service", "--announced")
     #expect(try portal(follow.next()) == "")
     try networks.near.waitUntilRunning("w0")
-    try other.waitUntilAddressesAreChecked()
     try other.advertise(from: "w1", lifetime: 0, portal: "https://other.example/")
     try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal)
     _ = try line(of: follow, with: Self.portal)
@@ -71,7 +63,7 @@ import Testing
   }
 
   @Test func `the library has it in the path, and text says it`() throws {
-    let networks = try networks()
+    let networks = try TwoNetworks()
     let probe = try ChildProcess(networks.near.command([Programs.probe, "announcements"]))
     #expect(try probe.nextLine() == "initial -")
     let text = try networks.near.netwatch("--follow", "--no-service", "--announced", "--format", "text")
@@ -98,7 +90,7 @@ import Testing
 
   @Test func `a login page that the DHCP server names is in the line, and a renewal may change it`() throws {
     for program in ["dhclient", "dnsmasq"] { try requireProgram(program) }
-    let networks = try networks()
+    let networks = try TwoNetworks()
     try networks.near.configure("route del default", "addr del 10.0.0.1/24 dev v0")
     let folder = try TemporaryFolder()
     try folder.write(Self.script, to: "script")

@@ -121,7 +121,7 @@ public struct EventRecord: Hashable, Sendable {
     self.path = path
   }
 
-  /// The traffic of ``path``: of its link, or the sum over the links if it goes over several, which ``LinkTraffic/links`` lists then.
+  /// The traffic of ``path``: of its link, or the sum over the links if it goes over several, which the property `links` lists then.
   /// Nil if it is not known.
   public var carrierTraffic: LinkTraffic? { LinkTraffic(sumOf: carriersTraffic) }
 
