@@ -188,12 +188,15 @@ import Testing
 
   @Test func `with traffic the bytes of the day are in the report`() throws {
     let namespace = try NetworkNamespace.online()
-    let follow = try follow(namespace, "--traffic", "--traffic-interval", "0.1", "--count", "12")
-    for _ in 0..<12 {
-      _ = try follow.next()
-      // These datagrams are more than what IPv6 sends by itself.
-      try namespace.send(20, bytes: 1_000, to: "10.0.0.2", over: "v0")
+    let follow = try follow(namespace, "--traffic", "--traffic-interval", "0.1")
+    func sentBytes() throws -> Int {
+      while true { if let bytes = try follow.next().traffic?.sentBytes { return bytes } }
     }
+    let before = try sentBytes()
+    // These datagrams are more than what IPv6 sends by itself.
+    try namespace.send(230, bytes: 1_000, to: "10.0.0.2", over: "v0")
+    while try sentBytes() - before < 230_000 {}
+    follow.process.closeOutput()
     #expect(try follow.process.wait() == .exited(0))
     let page = folder.file("page.html")
     let made = try ChildProcess.run([Programs.netwatch, "report", page], environment: [state])
