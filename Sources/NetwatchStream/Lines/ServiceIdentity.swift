@@ -1,3 +1,5 @@
+import Netwatch
+
 import NetwatchLibC
 
 /// The identity that a service reports in the first line of a connection.

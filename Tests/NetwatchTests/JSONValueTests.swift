@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import NetwatchStream
+@testable import Netwatch
 
 @Suite struct JSONValueTests {
   static func read(_ text: String) -> JSONValue? { JSONValue(Array(text.utf8)[...]) }

@@ -1,5 +1,3 @@
-import Netwatch
-
 /// A JSON value: for what peers send, and for values without a fixed shape. Foundation has this too, but triples the start-up
 /// time.
 package indirect enum JSONValue: Hashable, Sendable {
@@ -30,46 +28,13 @@ package indirect enum JSONValue: Hashable, Sendable {
     if case .object(let members) = self { members[key] } else { nil }
   }
 
-  var string: String? { if case .string(let text) = self { text } else { nil } }
-  var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-  var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
-  var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+  package var string: String? { if case .string(let text) = self { text } else { nil } }
+  package var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
+  package var array: [JSONValue]? { if case .array(let elements) = self { elements } else { nil } }
+  package var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
 
   /// Returns the whole number if it is within `range`; nil for everything else.
   package func integer(in range: ClosedRange<Int64>) -> Int64? { integer.flatMap { range.contains($0) ? $0 : nil } }
-}
-
-extension LineBuffer {
-  /// Appends a JSON value. The members of an object are in the order of their keys.
-  package mutating func append(_ value: JSONValue) {
-    switch value {
-    case .null: append("null")
-    case .bool(let value): append(value ? "true" : "false")
-    case .integer(let number): append(text: "\(number)")
-    case .number(let number): append(text: "\(number)")
-    case .string(let text): appendQuoted(text)
-    case .array(let elements): appendList(elements, between: ("[", "]")) { $0.append($1) }
-    case .object(let members):
-      appendList(members.sorted { $0.key < $1.key }, between: ("{", "}")) { line, member in
-        line.appendQuoted(member.key)
-        line.append(":")
-        line.append(member.value)
-      }
-    }
-  }
-
-  /// Appends what `append` writes for each element, with commas between the elements and `marks` around them.
-  package mutating func appendList<Element>(
-    _ elements: [Element], between marks: (StaticString, StaticString) = ("[", "]"),
-    _ append: (inout LineBuffer, Element) -> Void
-  ) {
-    self.append(marks.0)
-    for (position, element) in elements.enumerated() {
-      if position > 0 { self.append(",") }
-      append(&self, element)
-    }
-    self.append(marks.1)
-  }
 }
 
 private struct JSONParser {
