@@ -9,6 +9,10 @@ extension NetlinkDecoder {
   private static let routerAdvertisement: UInt8 = 134
   /// The option of RFC 8910, section 2.3.
   private static let captivePortalOption: UInt8 = 37
+  /// The option of RFC 8106, section 5.1.
+  private static let nameServersOption: UInt8 = 25
+  /// The lifetime that never ends.
+  private static let forever = UInt32.max
 
   /// Returns the option in a message; nil if it is none of those that matter, or malformed.
   package static func routerOption(_ frame: NetlinkMessage, _ bytes: RawSpan) -> RouterOption? {
@@ -24,10 +28,23 @@ extension NetlinkDecoder {
     let option = start + routerOptionHeaderLength
     let end = option + Int(bytes.load(option + 1, as: UInt8.self)) * 8
     guard option + 8 <= end, end <= option + length, end <= payload.upperBound else { return nil }
-    guard bytes.load(option, as: UInt8.self) == captivePortalOption else { return nil }
-    let uri = (option + 2..<end).map { bytes.load($0, as: UInt8.self) }.prefix { $0 != 0 }
-    return PortalAPI(String(decoding: uri, as: UTF8.self)).map {
-      RouterOption(interfaceIndex: index, content: .captivePortal($0))
+    return content(of: option..<end, bytes).map { RouterOption(interfaceIndex: index, content: $0) }
+  }
+
+  private static func content(of option: Range<Int>, _ bytes: RawSpan) -> RouterOption.Content? {
+    switch bytes.load(option.lowerBound, as: UInt8.self) {
+    case captivePortalOption:
+      let uri = option.dropFirst(2).map { bytes.load($0, as: UInt8.self) }.prefix { $0 != 0 }
+      return PortalAPI(String(decoding: uri, as: UTF8.self)).map { .captivePortal($0) }
+    case nameServersOption:
+      // The lifetime is at byte 4, and the addresses follow it.
+      let lifetime = UInt32(bigEndian: bytes.load(option.lowerBound + 4, as: UInt32.self))
+      let servers = stride(from: option.lowerBound + 8, through: option.upperBound - 16, by: 16).map {
+        InternetAddress.v6(UInt128(bigEndian: bytes.load($0, as: UInt128.self)))
+      }
+      return servers.isEmpty
+        ? nil : .nameServers(servers, lifetime: lifetime == forever ? nil : .seconds(Int64(lifetime)))
+    default: return nil
     }
   }
 }

@@ -29,15 +29,25 @@ public struct FileDescriptor: ~Copyable, Sendable {
   ///
   /// - Parameter capacity: The most bytes to read. Default: 4,096.
   package static func text(of path: String, capacity: Int = 4_096) -> String? {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    guard var bytes = bytes(of: path, capacity: capacity) else { return nil }
+    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Returns the first bytes of a file. Nil if it cannot be opened or read.
+  ///
+  /// - Parameter capacity: The most bytes to read.
+  package static func bytes(of path: String, capacity: Int) -> [UInt8]? {
+    // A pipe at this path would otherwise wait for a writer.
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { return nil }
     let file = FileDescriptor(owning: descriptor)
-    return unsafe withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 1) { buffer in
-      let count = unsafe read(file.rawValue, buffer.baseAddress, buffer.count)
-      guard count >= 0 else { return nil }
-      let hasNewline = unsafe count > 0 && buffer[count - 1] == UInt8(ascii: "\n")
-      return unsafe String(decoding: buffer[..<(hasNewline ? count - 1 : count)], as: UTF8.self)
+    var count = 0
+    let bytes = unsafe [UInt8](unsafeUninitializedCapacity: capacity) { buffer, length in
+      count = unsafe read(file.rawValue, buffer.baseAddress, buffer.count)
+      length = max(0, count)
     }
+    return count < 0 ? nil : bytes
   }
 
   /// Returns the target of a symbolic link. Nil if the path is not a link.

@@ -88,13 +88,35 @@ import Testing
     esac
     """
 
-  @Test func `a login page that the DHCP server names is in the line, and a renewal may change it`() throws {
-    for program in ["dhclient", "dnsmasq"] { try requireProgram(program) }
+  /// The shell's words that ask for a lease with each client, in the folders of /var/lib. `ask -x` gives it back, if the client can.
+  private static func asking(_ client: String, _ folder: TemporaryFolder) -> String {
+    switch client {
+    case "dhclient":
+      """
+      mkdir /var/lib/dhcp && chmod +x '\(folder.file("script"))'
+      ask() { dhclient -1 -4 "$@" -cf '\(folder.file("dhclient.conf"))' -sf '\(folder.file("script"))' \
+        -pf '\(folder.file("client.pid"))' -lf /var/lib/dhcp/dhclient.leases v0 >&2; }
+      """
+    default:
+      """
+      mkdir /var/lib/dhcpcd && mount -t tmpfs none /run
+      ask() { [ "$1" = -x ] || dhcpcd -4 -1 -f '\(folder.file("dhcpcd.conf"))' -c /bin/true v0 >&2; }
+      """
+    }
+  }
+
+  @Test(arguments: ["dhclient", "dhcpcd"])
+  func `a login page that the DHCP server names is in the line, and a renewal may change it`(_ program: String) throws {
+    for program in [program, "dnsmasq"] { try requireProgram(program) }
     let networks = try TwoNetworks()
     try networks.near.configure("route del default", "addr del 10.0.0.1/24 dev v0")
     let folder = try TemporaryFolder()
     try folder.write(Self.script, to: "script")
     try folder.write("request subnet-mask, routers, default-url;\n", to: "dhclient.conf")
+    // dhcpcd knows the option by itself since version 10.
+    try folder.write(
+      "define 114 string captive_portal_uri\noption subnet_mask, routers, captive_portal_uri\nnoarp\n",
+      to: "dhcpcd.conf")
     func server(_ uri: String) throws -> ChildProcess {
       let server = try ChildProcess(
         networks.far.command([
@@ -106,14 +128,13 @@ import Testing
       return server
     }
     let first = try server(Self.portal)
-    // dhclient and netwatch see a /var/lib of their own.
+    // The client and netwatch see a /var/lib of their own.
     let client = try networks.start(
       "unshare", "--mount", "bash", "-c",
       """
-      mount -t tmpfs none /var/lib && mkdir /var/lib/dhcp && chmod +x '\(folder.file("script"))'
+      mount -t tmpfs none /var/lib
+      \(Self.asking(program, folder))
       '\(Programs.netwatch)' --follow --json --no-service --announced &
-      ask() { dhclient -1 -4 "$@" -cf '\(folder.file("dhclient.conf"))' -sf '\(folder.file("script"))' \
-        -pf '\(folder.file("client.pid"))' -lf /var/lib/dhcp/dhclient.leases v0 >&2; }
       ask; read _; ask -x; ask; read _; ask -x; kill %1
       """)
     func line(with uri: String) throws -> Line {

@@ -138,12 +138,13 @@ final class NetworkNamespace {
   /// - Parameters:
   ///   - lifetime: The time in seconds for which the default route lasts.
   ///   - portal: The URI of the captive portal's API. Default: none.
-  func advertise(from link: String, lifetime: Int, portal: String? = nil) throws {
+  ///   - server: The address of a name server, beside a portal. Default: none.
+  func advertise(from link: String, lifetime: Int, portal: String? = nil, server: String = "") throws {
     // Receivers drop advertisements that do not come from a link-local address. The kernel adds that after the carrier, and uses it
     // when it has checked it.
     try run(
       "until ip -6 addr show dev \(link) scope link | grep inet6 | grep -qv tentative; do sleep 0.02; done",
-      "'\(Programs.probe)' advertise \(link) \(lifetime) \(portal.map { "'\($0)'" } ?? "")")
+      "'\(Programs.probe)' advertise \(link) \(lifetime) \(portal.map { "'\($0)' \(server)" } ?? "")")
   }
 
   /// Creates a tun device with the address 10.8.`number`.2. The device works until the program that is returned ends.

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Netwatch
 import NetwatchTestSupport
@@ -53,7 +54,9 @@ import Testing
 
   init() throws {
     folder = try TemporaryFolder()
-    leases = DHCPLeases(networkd: folder.file("netif"), dhclient: [folder.file("dhcp")])
+    leases = DHCPLeases(
+      networkd: folder.file("netif"), networkdLinks: folder.file("links"), dhclient: [folder.file("dhcp")],
+      dhcpcd: folder.file("dhcpcd"))
   }
 
   private func isMetered(_ address: InternetAddress = .ip("192.168.43.50"), link: String = "wlan0", index: Int32 = 3)
@@ -107,6 +110,86 @@ import Testing
     // The newest lease says nothing.
     try folder.write(text + Self.dhclient, to: "dhcp/dhclient.leases")
     #expect(portal() == nil)
+  }
+
+  // MARK: What is said about the network
+
+  private func facts(_ addresses: String...) -> LeasedFacts? {
+    leases.facts(link: "wlan0", index: 3, addresses: addresses.map { .ip($0) })
+  }
+
+  private static let portal = PortalAPI("https://portal.example/api")
+
+  @Test func `networkd's state of a link says where the login page is, and which name servers count`() throws {
+    #expect(facts("192.168.43.50") == nil)
+    // As systemd 254 and later write it.
+    let state = """
+      # This is private data. Do not parse.
+      ADMIN_STATE=configured
+      OPER_STATE=routable
+      NETWORK_FILE=/etc/systemd/network/wifi.network
+      DNS=192.168.43.1 [fe80::1%wlan0]:53#dns.example 2001:db8::53
+      CAPTIVE_PORTAL=https://portal.example/api
+      DOMAINS=
+
+      """
+    try folder.write(state, to: "links/3")
+    let all = LeasedFacts(
+      portalAPI: Self.portal, nameServers: [.ip("192.168.43.1"), .ip("fe80::1"), .ip("2001:db8::53")])
+    #expect(facts("192.168.43.50") == all)
+    // With IPv6 alone, there is no lease.
+    #expect(facts("2001:db8::2") == all)
+    try folder.write(Self.networkd, to: "netif/3")
+    #expect(facts("192.168.43.50") == all)
+    // A lease for another address is that of another network namespace's link, and so is the state.
+    #expect(facts("192.168.43.51") == nil)
+    try folder.write(state.replacing("CAPTIVE_PORTAL=https", with: "CAPTIVE_PORTAL=file"), to: "links/3")
+    #expect(facts("192.168.43.50")?.portalAPI == nil)
+  }
+
+  @Test func `name servers are read in each lease`() throws {
+    try folder.write(Self.networkd + "DNS=192.168.43.1 9.9.9.9\n", to: "netif/3")
+    #expect(facts("192.168.43.50")?.nameServers == [.ip("192.168.43.1"), .ip("9.9.9.9")])
+    try folder.remove("netif/3")
+    let line = "option domain-name-servers 192.168.43.1,9.9.9.9;"
+    try folder.write(
+      Self.dhclient.replacing("option subnet-mask", with: "\(line)\n  option subnet-mask"), to: "dhcp/dhclient.leases")
+    #expect(facts("192.168.43.50")?.nameServers == [.ip("192.168.43.1"), .ip("9.9.9.9")])
+  }
+
+  /// The options of a DHCP message that dhcpcd 9.4.1 kept, after the fixed part with the address 10.0.0.55.
+  private static func message(_ options: [UInt8]) -> [UInt8] {
+    let head: [UInt8] = [2, 1, 6, 0] + [UInt8](repeating: 0, count: 12) + [10, 0, 0, 55]
+    return head + [UInt8](repeating: 0, count: 236 - head.count) + [99, 130, 83, 99] + options
+  }
+
+  @Test(arguments: ["wlan0.lease", "wlan0-Train.lease"])
+  func `dhcpcd's lease is read by root`(_ file: String) throws {
+    let uri = Array("https://portal.example/api".utf8)
+    let options: [UInt8] =
+      [53, 1, 5, 0, 0, 6, 8, 10, 0, 0, 2, 9, 9, 9, 9, 43, 15] + Array("ANDROID_METERED".utf8)
+      + [114, 8] + uri.prefix(8) + [114, UInt8(uri.count - 8)] + uri.dropFirst(8) + [255, 114, 1, 0]
+    try folder.makeFolder("dhcpcd")
+    try Data(Self.message(options)).write(to: URL(filePath: folder.file("dhcpcd/\(file)")))
+    #expect(facts("10.0.0.55") == LeasedFacts(portalAPI: Self.portal, nameServers: [.ip("10.0.0.2"), .ip("9.9.9.9")]))
+    #expect(facts("10.0.0.54") == nil)
+    #expect(leases.isMetered(link: "wlan0", index: 3, address: .ip("10.0.0.55")))
+    #expect(leases.lease(link: "wlan1", index: 3, address: .ip("10.0.0.55")) == nil)
+  }
+
+  @Test func `messages of any content do no harm`() {
+    var random = SplitMix(seed: 2_131)
+    for _ in 0..<20_000 {
+      let options = (0..<Int.random(in: 0...60, using: &random)).map { _ in
+        Bool.random(using: &random)
+          ? UInt8.random(in: .min ... .max, using: &random)
+          : [6, 43, 114, 0, 4, 255].randomElement(using: &random) ?? 0
+      }
+      let message = Self.message(options)
+      _ = DHCPLeases.lease(message: message, address: .ip("10.0.0.55"))
+      _ = DHCPLeases.lease(
+        message: Array(message.prefix(Int.random(in: 0...message.count, using: &random))), address: .ip("10.0.0.55"))
+    }
   }
 
   @Test func `of several leases of an address the last one counts`() throws {

@@ -38,9 +38,26 @@ import Testing
           interfaceIndex: 3, content: .captivePortal(try #require(PortalAPI("https://portal.example/api")))))
   }
 
+  @Test func `name servers are read with their lifetime`() {
+    let addresses: [UInt8] =
+      [0xfd] + [UInt8](repeating: 0, count: 14) + [1, 0xfd] + [UInt8](repeating: 0, count: 14) + [2]
+    for (seconds, lifetime) in [
+      ([0, 0, 2, 88], Duration.seconds(600)), ([255, 255, 255, 255], nil), ([0, 0, 0, 0], .zero),
+    ]
+      as [([UInt8], Duration?)]
+    {
+      #expect(
+        Self.option(Self.message([25, 5, 0, 0] + seconds + addresses))?.content
+          == .nameServers([.ip("fd00::1"), .ip("fd00::2")], lifetime: lifetime))
+    }
+    // An option without a whole address has none.
+    #expect(Self.option(Self.message([25, 2, 0, 0, 0, 0, 0, 1] + addresses.prefix(8))) == nil)
+    #expect(Self.option(Self.message([25, 1, 0, 0, 0, 0, 0, 1])) == nil)
+  }
+
   @Test func `other options, and those of lying lengths, are none`() {
     let others: [[UInt8]] = [
-      Self.message([25, 4] + Self.portal.dropFirst(2)), Self.message(Self.portal, family: 2),
+      Self.message([3, 4] + Self.portal.dropFirst(2)), Self.message(Self.portal, family: 2),
       Self.message(Self.portal, type: 133),
       Self.message(Self.portal, index: 0), Self.message(Self.portal, length: 16),
       Self.message([37, 0] + Self.portal.dropFirst(2)),

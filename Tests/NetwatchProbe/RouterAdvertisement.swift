@@ -1,11 +1,11 @@
 import Glibc
 import NetwatchEventLoop
 
-/// `advertise LINK SECONDS [URI]`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
+/// `advertise LINK SECONDS [URI [SERVER]]`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
 /// this long, and the prefix 2a02:9::/64, from which hosts form addresses; and the URI of the captive portal's API
-/// (RFC 8910) if one is given. Then prints the time of the monotonic clock at which it was sent, in nanoseconds.
+/// (RFC 8910) and a name server (RFC 8106) if they are given. Then prints the time of the monotonic clock at which it was sent, in nanoseconds.
 enum RouterAdvertisement {
-  static func send(from link: String, lifetime: UInt16, portal: String?) throws {
+  static func send(from link: String, lifetime: UInt16, portal: String?, server: String?) throws {
     // The value of SOCK_RAW of socket(2). The Glibc module has the name only beside other modules that include more
     // headers.
     let raw: CInt = 3
@@ -28,7 +28,7 @@ enum RouterAdvertisement {
     let hour: [UInt8] = [0, 0, 14, 16]
     let prefix: [UInt8] =
       [3, 4, 64, 0xc0] + hour + hour + [0, 0, 0, 0, 0x2a, 2, 0, 9] + [UInt8](repeating: 0, count: 12)
-    let message = head + prefix + (portal.map(captivePortal) ?? [])
+    let message = head + prefix + (portal.map(captivePortal) ?? []) + (server.map(nameServer) ?? [])
     let now = KernelClock.monotonic.nanoseconds
     let sent = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -37,6 +37,13 @@ enum RouterAdvertisement {
     }
     guard sent == message.count else { throw ProbeFailure("sendto: \(errno)") }
     say("\(now)")
+  }
+
+  /// Returns the option with a name server that may be used for ten minutes.
+  private static func nameServer(_ address: String) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    _ = unsafe inet_pton(AF_INET6, address, &bytes)
+    return [25, 3, 0, 0, 0, 0, 2, 88] + bytes
   }
 
   /// Returns the option with a URI: the type, the length in units of eight bytes, and the URI with zeros behind it.

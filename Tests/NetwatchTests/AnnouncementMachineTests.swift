@@ -8,7 +8,10 @@ import Testing
     private var machine = AnnouncementMachine()
     var portal: PortalAPI? { machine.announcements.portalAPI }
 
-    func handle(_ input: AnnouncementMachine.Input) -> Bool { machine.handle(input) }
+    var servers: [String] { machine.nameServers.map(\.description) }
+    var deadline: Duration? { machine.deadline }
+
+    func handle(_ input: AnnouncementMachine.Input, at now: Duration = .zero) -> Bool { machine.handle(input, at: now) }
   }
 
   private static let portal = PortalAPI("https://portal.example/api")
@@ -64,11 +67,34 @@ import Testing
     _ = machine.handle(.path(Self.path()))
     #expect(!machine.handle(.leased(link: 2, nil)))
     #expect(machine.handle(Self.advertised(.unrestricted, over: 2)))
-    #expect(machine.handle(.leased(link: 2, Self.portal)))
+    #expect(machine.handle(.leased(link: 2, LeasedFacts(portalAPI: Self.portal))))
     #expect(machine.portal == Self.portal)
     #expect(!machine.handle(Self.advertised(.unrestricted, over: 2)))
     #expect(machine.handle(.leased(link: 2, nil)))
     #expect(machine.portal == .unrestricted)
+  }
+
+  @Test func `name servers count for their lifetime, those of the lease first`() {
+    func servers(_ addresses: String..., lifetime: Duration?) -> AnnouncementMachine.Input {
+      .advertised(RouterOption(interfaceIndex: 2, content: .nameServers(addresses.map { .ip($0) }, lifetime: lifetime)))
+    }
+    let machine = Listener()
+    _ = machine.handle(.path(Self.path()))
+    // What is not published is no news.
+    #expect(!machine.handle(servers("fd00::1", "fd00::2", lifetime: .seconds(600)), at: .seconds(1)))
+    #expect(machine.servers == ["fd00::1", "fd00::2"])
+    _ = machine.handle(servers("fd00::2", lifetime: nil), at: .seconds(2))
+    #expect(machine.deadline == .seconds(601))
+    _ = machine.handle(.leased(link: 2, LeasedFacts(nameServers: [.ip("10.0.0.53"), .ip("fd00::2")])), at: .seconds(3))
+    #expect(machine.servers == ["10.0.0.53", "fd00::2", "fd00::1"])
+    _ = machine.handle(.timerFired, at: .seconds(601))
+    #expect(machine.servers == ["10.0.0.53", "fd00::2"])
+    #expect(machine.deadline == nil)
+    _ = machine.handle(.leased(link: 2, nil), at: .seconds(602))
+    _ = machine.handle(servers("fd00::2", lifetime: .zero), at: .seconds(603))
+    #expect(machine.servers == [])
+    for number in 0..<100 { _ = machine.handle(servers("fd00::1:\(number)", lifetime: nil)) }
+    #expect(machine.servers.count == 16)
   }
 
   @Test(arguments: [

@@ -3,10 +3,12 @@ package struct AnnouncementMachine: Sendable {
   package enum Input: Hashable, Sendable {
     /// A router has advertised something.
     case advertised(RouterOption)
-    /// The DHCP lease of a link says this about its captive portal; nil if there is none, or it says nothing.
-    case leased(link: Int32, PortalAPI?)
+    /// The DHCP lease of a link, or its link manager, says this about its network; nil if there is none.
+    case leased(link: Int32, LeasedFacts?)
     /// The path, with the links as they are now.
     case path(NetworkPath)
+    /// The time has come that ``deadline`` has named.
+    case timerFired
   }
 
   /// What was heard over a link.
@@ -14,14 +16,28 @@ package struct AnnouncementMachine: Sendable {
     /// How often the link had lost its carrier when this was heard; nil if that is not known.
     var carrierLosses: Int?
     var advertised: PortalAPI?
-    var leased: PortalAPI?
+    var leased: LeasedFacts?
+    var nameServers: [Expiring<InternetAddress>] = []
     /// A lease was asked for and sent to this machine, so it counts before an advertisement, which anybody can send to all. RFC 8910,
     /// section 3, leaves the order to the client.
-    var portalAPI: PortalAPI? { leased ?? advertised }
+    var portalAPI: PortalAPI? { leased?.portalAPI ?? advertised }
+
+    mutating func expire(at now: Duration) { nameServers.removeAll { $0.isOver(at: now) } }
+  }
+
+  /// Something that a router has advertised for a time.
+  private struct Expiring<Value: Hashable & Sendable>: Hashable {
+    let value: Value
+    /// Nil for ever.
+    let end: Duration?
+
+    func isOver(at now: Duration) -> Bool { end.map { $0 <= now } ?? false }
   }
 
   /// The number of links beyond which those are forgotten that are not in the path's list, because a machine may make links all the time.
   private static let mostLinks = 256
+  /// The most name servers of a link; a resolver asks no more than a few.
+  private static let mostServers = 16
 
   private var attachments: [Int32: Attachment] = [:]
   private var path: NetworkPath?
@@ -29,25 +45,39 @@ package struct AnnouncementMachine: Sendable {
   package init() {}
 
   /// What the network that carries the path has said.
-  package var announcements: NetworkAnnouncements {
-    let link = path?.interfaceIndex ?? path?.ipv6?.interfaceIndex
-    return NetworkAnnouncements(portalAPI: link.flatMap { attachments[$0]?.portalAPI })
+  package var announcements: NetworkAnnouncements { NetworkAnnouncements(portalAPI: attachment?.portalAPI) }
+
+  /// The name servers that the network has named for the link that carries the path: those of the lease, then those of routers.
+  package var nameServers: [InternetAddress] {
+    let leased = attachment?.leased?.nameServers ?? []
+    return leased + (attachment?.nameServers.map(\.value).filter { !leased.contains($0) } ?? [])
+  }
+
+  /// The time of the next ``Input/timerFired``; nil for none.
+  package var deadline: Duration? { attachments.values.flatMap { $0.nameServers.compactMap(\.end) }.min() }
+
+  private var attachment: Attachment? {
+    (path?.interfaceIndex ?? path?.ipv6?.interfaceIndex).flatMap { attachments[$0] }
   }
 
   /// Handles an input.
   ///
   /// - Returns: Whether ``announcements`` have changed.
-  package mutating func handle(_ input: Input) -> Bool {
+  package mutating func handle(_ input: Input, at now: Duration) -> Bool {
     let before = announcements
+    for link in attachments.keys { attachments[link]?.expire(at: now) }
     switch input {
     case .advertised(let option):
       remember(option.interfaceIndex)
       switch option.content {
       case .captivePortal(let portal): attachments[option.interfaceIndex]?.advertised = portal
+      case .nameServers(let servers, let lifetime):
+        add(servers, until: lifetime.map { now + $0 }, isOver: lifetime == .zero, to: option.interfaceIndex)
       }
-    case .leased(let link, let portal):
-      if portal != nil { remember(link) }
-      attachments[link]?.leased = portal
+    case .leased(let link, let facts):
+      if facts != nil { remember(link) }
+      attachments[link]?.leased = facts
+    case .timerFired: break
     case .path(let path):
       self.path = path
       for (index, known) in attachments {
@@ -62,11 +92,30 @@ package struct AnnouncementMachine: Sendable {
     return announcements != before
   }
 
+  private mutating func add(_ servers: [InternetAddress], until end: Duration?, isOver: Bool, to link: Int32) {
+    var known = attachments[link]?.nameServers ?? []
+    known.removeAll { servers.contains($0.value) }
+    if !isOver { known += servers.map { Expiring(value: $0, end: end) } }
+    attachments[link]?.nameServers = Array(known.suffix(Self.mostServers))
+  }
+
   private mutating func remember(_ link: Int32) {
     if attachments[link] != nil { return }
     if attachments.count >= Self.mostLinks {
       attachments = attachments.filter { path?.links.interface($0.key) != nil }
     }
     attachments[link] = Attachment(carrierLosses: path?.links.interface(link)?.carrierLosses)
+  }
+}
+
+/// What the DHCP lease of a link, or its link manager, says about its network.
+package struct LeasedFacts: Hashable, Sendable {
+  /// What it says about the captive portal (RFC 8910); nil if nothing.
+  package var portalAPI: PortalAPI?
+  /// The addresses of name servers.
+  package var nameServers: [InternetAddress] = []
+
+  package init(portalAPI: PortalAPI? = nil, nameServers: [InternetAddress] = []) {
+    (self.portalAPI, self.nameServers) = (portalAPI, nameServers)
   }
 }

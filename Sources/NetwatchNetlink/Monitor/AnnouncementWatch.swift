@@ -16,6 +16,9 @@ package final class AnnouncementWatch {
   /// The link whose leases are watched, and its IPv4 addresses.
   private var leased: (index: Int32, name: String, addresses: [InternetAddress])?
   private var files: PathWatch?
+  private lazy var timer = LoopTimer(on: loop) { [unowned self] in
+    if handle(.timerFired) { changed(.now) }
+  }
 
   /// Opens the socket and starts to listen.
   ///
@@ -37,13 +40,20 @@ package final class AnnouncementWatch {
   /// What the network that carries the path has said.
   package var announcements: NetworkAnnouncements { machine.announcements }
 
+  /// The name servers of the link that carries the path: those that the network has named, else those that the machine is configured to
+  /// use. Servers on this machine are left out, because they may ask over any link.
+  package var nameServers: [InternetAddress] {
+    let named = machine.nameServers.filter { !$0.isLoopback }
+    return named.isEmpty ? NameServers.configured().addresses : named
+  }
+
   /// Watches the network of this path from now on. The caller reports what is known of it, so `changed` is not called.
   package func follow(_ path: NetworkPath) {
-    _ = machine.handle(.path(path))
+    _ = handle(.path(path))
     let link = path.interface.map { link in
       (link.index, link.name, link.addresses.map(\.address).filter { $0.family == .ipv4 })
     }
-    guard let link, link.2 != [] else {
+    guard let link else {
       (leased, files) = (nil, nil)
       return
     }
@@ -51,7 +61,8 @@ package final class AnnouncementWatch {
     leased = link
     // Without a watch, a lease that changes later is not known. The watch comes first, so that no change is missed.
     if isOther {
-      files = try? PathWatch(of: leases.dhclientFiles(ofLink: link.1), hearsWrites: true, on: loop) { [unowned self] in
+      let places = leases.places(ofLink: link.1, index: link.0)
+      files = try? PathWatch(of: places.files, folders: places.folders, hearsWrites: true, on: loop) { [unowned self] in
         if readLease() { changed(.now) }
       }
     }
@@ -61,10 +72,13 @@ package final class AnnouncementWatch {
   /// Reads the leases of the link. Returns whether they have changed what is known.
   private func readLease() -> Bool {
     guard let leased else { return false }
-    let portals = leased.addresses.compactMap {
-      leases.lease(link: leased.name, index: leased.index, address: $0)?.portalAPI
-    }
-    return machine.handle(.leased(link: leased.index, portals.first))
+    let facts = leases.facts(link: leased.name, index: leased.index, addresses: leased.addresses)
+    return handle(.leased(link: leased.index, facts))
+  }
+
+  private func handle(_ input: AnnouncementMachine.Input) -> Bool {
+    defer { timer.set(at: machine.deadline) }
+    return machine.handle(input, at: loop.now)
   }
 
   /// Stops listening.
@@ -72,6 +86,7 @@ package final class AnnouncementWatch {
     if let registration { loop.remove(registration) }
     registration = nil
     (leased, files) = (nil, nil)
+    timer.stop()
   }
 
   private func readEvents() {
@@ -80,7 +95,7 @@ package final class AnnouncementWatch {
     // Options that are lost are advertised again. After another error, the known ones stay.
     while (try? events.readFrames { frame, bytes in
       guard let option = NetlinkDecoder.routerOption(frame, bytes) else { return }
-      isNews = machine.handle(.advertised(option)) || isNews
+      isNews = handle(.advertised(option)) || isNews
     }) == true {}
     if isNews { changed(moment) }
   }

@@ -1,5 +1,4 @@
 import Netwatch
-
 import NetwatchLibC
 
 /// The identity that a service reports in the first line of a connection.
