@@ -27,6 +27,7 @@ let package = Package(
     .library(name: "NetwatchLog", targets: ["NetwatchLog"]),
     .library(name: "NetwatchHTTP", targets: ["NetwatchHTTP"]),
     .library(name: "NetwatchHTTPFoundation", targets: ["NetwatchHTTPFoundation"]),
+    .library(name: "NetwatchPortal", targets: ["NetwatchPortal"]),
     .library(name: "NetwatchAsyncHTTPClient", targets: ["NetwatchAsyncHTTPClient"]),
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
     .executable(name: "netwatch-http", targets: ["NetwatchHTTPCommand"]),
@@ -101,6 +102,13 @@ let package = Package(
     module(
       "NetwatchHTTPFoundation",
       ["Netwatch", "NetwatchHTTP", .product(name: "HTTPTypes", package: "swift-http-types")]),
+    // Apart, because users of NetwatchHTTP do not want c-ares.
+    module(
+      "NetwatchPortal",
+      [
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchResolver",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ]),
     // Apart, because its users do not want libcurl.
     module("NetwatchAsyncHTTPClient", ["Netwatch", optional("AsyncHTTPClient", "async-http-client")]),
     // Where lines come from, for the command and for libnetwatch.
@@ -122,8 +130,8 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchOptions", "NetwatchStream",
-        "CLibCurl", "CLinux",
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchOptions", "NetwatchPortal",
+        "NetwatchStream", "CLibCurl", "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       swiftSettings: settings),
@@ -211,7 +219,7 @@ let package = Package(
     .executableTarget(
       name: "HTTPProbe",
       dependencies: [
-        "CLibOpenSSL", "Netwatch", "NetwatchHTTP", "NetwatchNetlink", "NetwatchStream",
+        "CLibOpenSSL", "Netwatch", "NetwatchHTTP", "NetwatchNetlink", "NetwatchPortal", "NetwatchStream",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],
       path: "Tests/HTTPProbe", swiftSettings: settings),

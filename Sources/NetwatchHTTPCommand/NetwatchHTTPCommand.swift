@@ -16,6 +16,10 @@ enum NetwatchHTTPCommand {
       Program.run(Array(words.dropFirst()), ProbeCommand.options, for: .probe, changing: ProbeCommand()) { line in
         try line.values.run()
       }
+    case Command.portal.rawValue:
+      Program.run(Array(words.dropFirst()), PortalCommand.options, for: .portal, changing: PortalCommand()) { line in
+        try line.values.run()
+      }
     default: Program.refuse("netwatch-http", insteadOf: .get)
     }
   }

@@ -1,4 +1,3 @@
-import CLinux
 import Netwatch
 import NetwatchEventLoop
 import NetwatchHTTP
@@ -33,7 +32,7 @@ struct ProbeCommand {
   }
 
   func run() throws -> ProcessEnding {
-    Self.dieWithParent()
+    ParentProcess.endWith()
     let request = try ProbeRequest(url, expecting: expectation)
     request.set(timeout: timeout / .seconds(1), userAgent: userAgent, interface: interface)
     let finding = try request.perform()
@@ -42,13 +41,5 @@ struct ProbeCommand {
     line.withUTF8 { text in _ = unsafe write(STDOUT_FILENO, text.baseAddress, text.count) }
     // libcurl would wait for a name that is still being looked up.
     _exit(0)
-  }
-
-  /// Makes the kernel end this process when netwatch has ended, in whatever way, because nobody needs the result any more.
-  private static func dieWithParent() {
-    _ = netwatch_set_parent_death_signal(SIGKILL)
-    // netwatch may have ended before. Its end of the pipe is then closed.
-    var reader = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
-    if unsafe poll(&reader, 1, 0) > 0, reader.revents & Int16(POLLERR) != 0 { _exit(0) }
   }
 }

@@ -9,7 +9,7 @@ package enum Command: String, CaseIterable, Sendable {
   case wait, explain, open, get, serve, run, top, log, report, replay, snippet
   case testHook = "test-hook"
   /// The parts of the helper programs that netwatch itself starts.
-  case probe, write
+  case probe, portal, write
 
   /// The commands that have a name for users, in the order of the help.
   package static let named: [Command] = [
@@ -45,6 +45,7 @@ package enum Command: String, CaseIterable, Sendable {
     case .snippet: "Print the configuration of a status bar that shows netwatch."
     case .testHook: "Run a hook once with an example of a change."
     case .probe: "Print what a probe of the internet finds: full, portal, none or unknown; and where the portal is."
+    case .portal: "Print what the portal API of a network answers, in the words of RFC 8908."
     case .write: "Store lines of the stream from standard input in the log."
     }
   }
@@ -72,8 +73,8 @@ package enum Command: String, CaseIterable, Sendable {
       """
     case .open:
       """
-      The command asks the URL of --probe once. If a login page answers, its address is opened with xdg-open. The address is \
-      printed first, unless its host is that of the probe or the gateway.
+      The command asks the URL of --probe once, or with --portal-api the server that the network names. If there is a login page, \
+      its address is opened with xdg-open. The address is printed first, unless its host is that of the probe or the gateway.
 
       Exit status: 0 opened, 1 there is no login page that can be opened, 2 could not run.
       """
@@ -132,10 +133,10 @@ package enum Command: String, CaseIterable, Sendable {
       The file is checked and run as by --hooks, whatever its name is, but its output goes to standard output. Its exit status \
       is printed on standard error and becomes that of netwatch; 2 if the file cannot run.
       """
-    case .follow, .probe, .write: nil
+    case .follow, .probe, .portal, .write: nil
     }
   }
 
   /// The command line where the list of options does not show what is necessary; otherwise nil.
-  var usage: String? { self == .open ? "netwatch open --probe <url> [<options>]" : nil }
+  var usage: String? { self == .open ? "netwatch open (--probe <url> | --portal-api) [<options>]" : nil }
 }

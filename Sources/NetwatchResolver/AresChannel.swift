@@ -75,6 +75,8 @@ import NetwatchLibC
     }
     unsafe self.channel = channel
     self.context = context
+    // An unprivileged program may bind sockets since Linux 5.7. Before that, c-ares uses them as they are.
+    if let interface = configuration.interface { unsafe ares_set_local_dev(channel, interface.text) }
     try use(configuration.servers)
   }
 

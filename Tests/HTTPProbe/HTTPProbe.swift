@@ -14,6 +14,7 @@ import NetwatchStream
 /// - `path SECONDS`: Runs an app whose session knows the path; see `PathProbe`. A path loss counts after this many
 ///   seconds.
 /// - `findings WORD…`: Prints what a monitor finds out; see `FindingsProbe`.
+/// - `portal WORD…`: Asks portal APIs; see `PortalProbe`.
 /// - `leave URL`: Gets the URL once, and exits while its session may still be running. Prints a line if OpenSSL cleans
 ///   up then.
 /// - `many URL COUNT`: Gets the URL `COUNT` times at once, over at most 250 connections, and prints the result of each
@@ -28,6 +29,9 @@ enum HTTPProbe {
     }
     if arguments.count > 1, arguments[1] == "findings" {
       return try await FindingsProbe.main(Array(arguments.dropFirst(2)))
+    }
+    if arguments.count > 1, arguments[1] == "portal" {
+      return try await PortalProbe.main(Array(arguments.dropFirst(2)))
     }
     if arguments.count == 3, arguments[1] == "leave", let url = URL(string: arguments[2]) {
       _ = try await HTTPSessionManager().data(for: HTTPRequest(.get, to: url))

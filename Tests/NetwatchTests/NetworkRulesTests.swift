@@ -46,7 +46,7 @@ import Testing
   @Test(arguments: [
     (
       "meterd ssid x",
-      "there is no rule 'meterd'; the words are metered, not-metered, constrained, modem, tunnel, ignore, link-local, probe and no"
+      "there is no rule 'meterd'; the words are metered, not-metered, constrained, modem, tunnel, ignore, link-local, probe, portal-api and no"
     ),
     ("metered", "metered needs ssid NAME or interface NAME after it"),
     ("metered Train", "metered needs ssid NAME or interface NAME after it"),
@@ -61,13 +61,14 @@ import Testing
     ("modem \"a\\n\"", "within double quotes, write \\\\ for a backslash, \\\" for a quote, or \\x41 for a byte"),
     ("modem \"\\x1\"", "\\x needs two hexadecimal digits"), ("modem \"\\x+1\"", "\\x needs two hexadecimal digits"),
     ("link-local yes", "link-local takes no word; leave out the rest of the line"),
+    ("portal-api now", "portal-api takes no word; leave out the rest of the line"),
     ("probe", "probe takes one URL, such as http://example.org/generate_204"),
     ("probe example.org", "'example.org' is no URL; write one such as http://example.org/generate_204."),
     ("no", "no needs the statement that it takes back, such as no modem ppp0"),
     ("no modem", "modem needs a name or a pattern, such as modem wl*"),
     (
       "\u{1b}[2J",
-      "there is no rule '?[2J'; the words are metered, not-metered, constrained, modem, tunnel, ignore, link-local, probe and no"
+      "there is no rule '?[2J'; the words are metered, not-metered, constrained, modem, tunnel, ignore, link-local, probe, portal-api and no"
     ),
   ])
   func `a broken line is named with its file and number, and the others count`(_ line: String, _ sentence: String) {
@@ -83,6 +84,9 @@ import Testing
     #expect(Self.read("metered ssid \"a\"", "no metered ssid a").rules == NetworkRules())
     #expect(Self.read("metered ssid \"a*\"", "no metered ssid a*").rules == Self.read("metered ssid \"a*\"").rules)
     #expect(Self.read("probe http://a.example/", "no probe").rules == NetworkRules())
+    #expect(Self.read("portal-api").rules.asksPortal)
+    #expect(Self.read("portal-api").rules.judging == [])
+    #expect(Self.read("portal-api", "no portal-api").rules == NetworkRules())
     #expect(Self.read("probe http://a.example/", "no probe http://b.example/").rules.probe == "http://a.example/")
     #expect(Self.read("link-local", "no link-local").rules == NetworkRules())
     // `no` is no fault if the entry does not exist, and entries that come later still count.

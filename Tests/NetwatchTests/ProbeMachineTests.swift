@@ -103,12 +103,14 @@ import Testing
     #expect(quick.handle(.timerFired, at: .seconds(4)).count == 2)
   }
 
-  @Test func `an interval of zero asks never again, but for a new path`() {
+  @Test func `an interval of zero asks never again, but for a new path and after a sleep`() {
     var timing = ProbeMachine.Timing()
     timing.interval = .zero
     var machine = probing(timing)
     #expect(machine.handle(.ended(1, .portal), at: Self.second) == [.arm(nil), .answer(.portal, isNews: true)])
     #expect(machine.handle(.timerFired, at: .seconds(1_000_000)) == [])
+    var woken = machine
+    #expect(woken.handle(.doubted, at: .seconds(1_000_000)) == [.arm(.milliseconds(1_000_000_200))])
     #expect(machine.handle(.path(Self.path()), at: .seconds(1_000_000)).count == 1)
   }
 
@@ -123,18 +125,18 @@ import Testing
 
   @Test func `after a sleep it asks again, and what was known stays until the answer is there`() {
     var machine = resting(with: .full)
-    #expect(machine.handle(.awoke, at: .seconds(2)) == [.arm(.milliseconds(2_200))])
+    #expect(machine.handle(.doubted, at: .seconds(2)) == [.arm(.milliseconds(2_200))])
     #expect(machine.internet == .full)
     #expect(machine.awaitsAnswer)
     #expect(machine.handle(.timerFired, at: .milliseconds(2_200)).contains(.start(2, over: Self.v0)))
     // No other probe begins while one runs or is due soon.
-    #expect(machine.handle(.awoke, at: .seconds(3)) == [])
+    #expect(machine.handle(.doubted, at: .seconds(3)) == [])
     #expect(
       machine.handle(.ended(2, .portal), at: .seconds(4)) == [.arm(.seconds(14)), .answer(.portal, isNews: true)])
     var offline = ProbeMachine()
-    #expect(offline.handle(.awoke, at: .zero) == [])
+    #expect(offline.handle(.doubted, at: .zero) == [])
     _ = offline.handle(.path(Self.path(.notReachable)), at: .zero)
-    #expect(offline.handle(.awoke, at: Self.second) == [])
+    #expect(offline.handle(.doubted, at: Self.second) == [])
   }
 
   @Test func `it goes over the outermost tunnel`() {

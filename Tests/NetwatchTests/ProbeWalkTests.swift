@@ -59,7 +59,7 @@ import Testing
       case 1, 2:
         let number = random.oneIn(4) ? Int.random(in: 0...model.begun + 1, using: &random) : model.begun
         event = .ended(number, InternetAccess.allCases.randomElement(using: &random) ?? .full)
-      case 3: event = .awoke
+      case 3: event = .doubted
       default: event = .timerFired
       }
 
@@ -72,9 +72,9 @@ import Testing
         (model.isFirst, model.hasAnswer) = (false, false)
       case .ended(let number, let access):
         if model.running?.number == number { pass(access) }
-      case .awoke:
+      case .doubted:
         // Waking up has the effect of the same path coming again, except that what is known stays.
-        if model.hasAnswer, model.due != nil { (model.due, model.hasAnswer) = (now + timing.settling, false) }
+        if model.hasAnswer { (model.due, model.hasAnswer) = (now + timing.settling, false) }
       case .timerFired:
         if let running = model.running, now >= running.start + timing.limit { pass(.unknown) }
       }

@@ -9,7 +9,7 @@ be_root "make a Debian to build on"
 need_swift
 need_packages binutils git python3
 products=(Netwatch NetwatchNetlink NetwatchObservation NetwatchStream NetwatchLines NetwatchLog NetwatchHTTP
-  NetwatchHTTPFoundation NetwatchAsyncHTTPClient)
+  NetwatchHTTPFoundation NetwatchPortal NetwatchAsyncHTTPClient)
 declared=$(swift package --package-path "$top" dump-package | python3 -c '
 import json, sys
 print(*[product["name"] for product in json.load(sys.stdin)["products"] if "library" in product["type"]])')
@@ -108,6 +108,15 @@ import NetwatchHTTPFoundation
 var configuration = HTTPSessionConfiguration()
 configuration.requestSerializer = JSONRequestSerializer()
 print(configuration.requestSerializer) // JSONRequestSerializer
+END
+    ;;
+  NetwatchPortal) cat <<'END'
+import Netwatch
+import NetwatchPortal
+
+var configuration = MonitorConfiguration()
+configuration.portalAPI = HTTPPortalAPIClient()
+print(configuration.portalAPI == nil) // false
 END
     ;;
   *) die "$1 is no library product; they are $declared." ;;

@@ -71,6 +71,13 @@ public struct MonitorConfiguration: Sendable {
   /// Whether a path has what its network says about itself, in ``NetworkPath/announcements``. No packet is sent; the monitor wakes up
   /// when a router advertises itself. Default: false.
   public var hearsAnnouncements = false
+  /// Asks the portal API that the network names whether somebody has to log in, and where: ``NetworkAnnouncements/captivePortal``. Nothing
+  /// else makes the monitor ask. Default: nil, nothing is ever asked.
+  ///
+  /// The monitor also does what ``hearsAnnouncements`` says. A request is made at least 10 seconds after the one before: when the network
+  /// names another address, every 10 seconds while somebody has to log in, and otherwise every 5 minutes and when the time has run out.
+  /// `import NetwatchPortal` has a client, `HTTPPortalAPIClient`.
+  public var portalAPI: (any PortalAPIClient)?
   /// Gets a sentence for people about what cannot be found out, such as a kernel that does not list TCP connections. It is called on the
   /// monitor's thread or before `start` returns, and must not wait. Default: nil, nobody is told.
   public var report: (@Sendable (_ sentence: String) -> Void)?

@@ -5,8 +5,13 @@
 public struct NetworkAnnouncements: Hashable, Sendable {
   /// What the network says about its captive portal; nil if it has said nothing.
   public package(set) var portalAPI: PortalAPI?
+  /// What the API at ``portalAPI`` has answered. Nil until it has, or unless ``MonitorConfiguration/portalAPI`` is set.
+  public package(set) var captivePortal: CaptivePortal?
 
-  package init(portalAPI: PortalAPI? = nil) { self.portalAPI = portalAPI }
+  package init(portalAPI: PortalAPI? = nil, captivePortal: CaptivePortal? = nil) {
+    self.portalAPI = portalAPI
+    self.captivePortal = captivePortal
+  }
 }
 
 /// An option of a router advertisement that the kernel passes on to programs.
@@ -14,6 +19,8 @@ package struct RouterOption: Hashable, Sendable {
   package enum Content: Hashable, Sendable {
     /// The URI of the captive portal's API (RFC 8910, section 2.3).
     case captivePortal(PortalAPI)
+    /// Name servers, and how long they may be used; nil for ever, zero for not any more (RFC 8106, section 5.1).
+    case nameServers([InternetAddress], lifetime: Duration?)
   }
 
   /// The link over which the advertisement came.

@@ -50,7 +50,7 @@ extension NetworkRules {
   // MARK: Statements
 
   private static let keywords = [
-    "metered", "not-metered", "constrained", "modem", "tunnel", "ignore", "link-local", "probe",
+    "metered", "not-metered", "constrained", "modem", "tunnel", "ignore", "link-local", "probe", "portal-api",
   ]
 
   private static func takenBack(_ words: ArraySlice<Word>) throws(PlainError) -> (Statement) -> Bool {
@@ -76,6 +76,9 @@ extension NetworkRules {
     case "link-local":
       guard rest.isEmpty else { throw PlainError("link-local takes no word; leave out the rest of the line") }
       return .linkLocal
+    case "portal-api":
+      guard rest.isEmpty else { throw PlainError("portal-api takes no word; leave out the rest of the line") }
+      return .portalAPI
     case "probe":
       guard let url = rest.first, rest.count == 1 else {
         throw PlainError("probe takes one URL, such as http://example.org/generate_204")

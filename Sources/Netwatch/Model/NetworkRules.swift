@@ -8,6 +8,7 @@ package struct NetworkRules: Hashable, Sendable {
     case ignored(Glob)
     case linkLocal
     case probe(String)
+    case portalAPI
   }
 
   /// The links that a statement is about.
@@ -62,7 +63,17 @@ package struct NetworkRules: Hashable, Sendable {
   }
 
   /// The statements that a verdict depends on.
-  package var judging: [Statement] { statements.filter { if case .probe = $0 { false } else { true } } }
+  package var judging: [Statement] {
+    statements.filter {
+      switch $0 {
+      case .probe, .portalAPI: false
+      default: true
+      }
+    }
+  }
+
+  /// Whether the portal API of the network is asked.
+  package var asksPortal: Bool { statements.contains(.portalAPI) }
 
   /// Whether an address in 169.254/16 can be the source of traffic.
   package var allowsLinkLocal: Bool { statements.contains(.linkLocal) }

@@ -35,6 +35,9 @@ public struct PortalURL: Hashable, Sendable, CustomStringConvertible {
     authorityEnd = scheme.utf8.count + authority.utf8.count
   }
 
+  /// Whether the scheme is https.
+  public var isSecure: Bool { description.utf8.dropFirst(4).first.map { $0 | 0x20 == UInt8(ascii: "s") } ?? false }
+
   /// The address for a browser: each character that RFC 3986 does not allow at its place is written as `%` and two hexadecimal
   /// digits. Existing escapes stay as they are.
   ///

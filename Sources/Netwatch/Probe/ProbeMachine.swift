@@ -6,7 +6,7 @@
 ///   idle -- path --> settling ------- timer ----> probing -------------------------> resting
 ///    ^                 ^ ^                          |  ^                                | |
 ///    |                 | +---------- path ----------+  +------------ timer ------------+ |
-///    +-- no way out ---+------------------------ path, awoke ----------------------------+
+///    +-- no way out ---+----------------------- path, doubted --------------------------+
 /// ```
 ///
 /// Only the newest probe counts: a new path ends the probe that runs.
@@ -28,8 +28,8 @@ package struct ProbeMachine: Hashable, Sendable {
     /// A new path was published.
     case path(NetworkPath.Verdict)
     case timerFired
-    /// The machine was suspended or its clock was set, so the result may be old.
-    case awoke
+    /// The result may be old: the machine was suspended, its clock was set, or the network says something else about itself.
+    case doubted
     /// The probe with this number has ended.
     case ended(Int, InternetAccess)
   }
@@ -99,7 +99,7 @@ package struct ProbeMachine: Hashable, Sendable {
     case (.probing(let number, let end), .timerFired) where end <= now:
       rest(with: .unknown, at: now, after: [.kill(number)])
     // The old result stays until the answer has come.
-    case (.resting(_?), .awoke): wait(at: now, knowing: internet)
+    case (.resting, .doubted): wait(at: now, knowing: internet)
     case (.probing(let number, _), .ended(let ended, let access)) where ended == number: rest(with: access, at: now)
 
     // Too early, or no longer needed.

@@ -191,6 +191,7 @@ extension NetworkPath {
     // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil
     case .announcementChanged: return "the network says something else about itself"
+    case .sessionEnds: return "the network soon asks for another login"
     case .roamed: return "\(name) has joined another access point of the same WiFi network"
     }
   }

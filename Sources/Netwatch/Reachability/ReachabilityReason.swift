@@ -55,6 +55,8 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   /// The network says something else about itself than before. Published only if ``MonitorConfiguration/hearsAnnouncements`` requests
   /// it.
   case announcementChanged = "announcement_changed"
+  /// The network lets traffic through for five more minutes or less. Published only if ``MonitorConfiguration/portalAPI`` is set.
+  case sessionEnds = "session_ends"
 
   /// The reason in words, such as `no carrier`.
   public var description: String { rawValue.words }

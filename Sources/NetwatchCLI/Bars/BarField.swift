@@ -96,7 +96,7 @@ extension LineBuffer {
     case .vpnMark: if path.vpn != nil { append(state.icons.vpn) }
     case .internet: append(text: state.record.internet?.rawValue ?? "")
     case .internetMark: append(state.internetMark)
-    case .portalURL: append(text: state.record.portalURL?.description ?? "")
+    case .portalURL: append(text: state.record.loginPage?.description ?? "")
     case .stage: append(text: state.record.stages?.failing?.rawValue ?? "")
     case .activity: if state.isBusy { append(state.icons.activity) }
     case .inFlight: if state.record.activity.inFlight > 0 { appendDecimal(UInt64(state.record.activity.inFlight)) }

@@ -39,7 +39,7 @@ final class BarRenderer: LineRenderer {
   }
 
   func print(_ record: EventRecord, _ names: LineNames, to output: StandardOutput) throws(PlainError) -> Bool {
-    portal = record.portalURL
+    portal = record.loginPage
     writer.write(record)
     return try printLine(to: output)
   }

@@ -13,14 +13,15 @@ struct FollowCommand {
     // A service sends the first state before it knows what else is wanted.
     let wifi = lines.configuration.wifi
     lines.service = options.serviceUse(
-      needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.announced)
+      needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.hearsNetwork)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.isRequired = false
+    lines.portal?.isRequired = false
     lines.saysWhatIsMissing = options.isVerbose
     let renderer = try options.output.makeRenderer(
       saysWhy: options.isVerbose, units: options.units ?? .bits, showsTraffic: options.watch.traffic,
-      opensPortal: options.watch.probe.url != nil, about: options.watch.target)
+      opensPortal: options.watch.probe.url != nil || options.watch.asksPortal, about: options.watch.target)
     if let path = options.recordingPath {
       // A trace does not contain what a service sends.
       lines.service = .nothing

@@ -29,7 +29,7 @@ public enum NetwatchProgram {
       case .replay: return try ReplayCommand(options: options).run()
       case .snippet: return try SnippetCommand(options: options).run()
       case .testHook: return try TestHookCommand(options: options).run()
-      case .get, .probe: try HelperProgram.http.become(line.command.rawValue)
+      case .get, .probe, .portal: try HelperProgram.http.become(line.command.rawValue)
       case .log, .report, .write: try HelperProgram.log.become(line.command.rawValue)
       }
     }

@@ -33,7 +33,7 @@ extension ParsedLine<ParsedOptions> {
     }
     let others = [
       "--format", "--json", "--color", "--verbose", "--programs", "--wifi-details", "--bssid", "--interfaces",
-      "--quality", "--stages", "--network-id", "--announced",
+      "--quality", "--stages", "--network-id", "--announced", "--portal-api",
     ]
     if values.isPrometheus, let option = given(among: OutputOptions.barOptions + others) {
       throw UsageError("--prometheus is a format of its own; leave out \(option).")
@@ -72,8 +72,8 @@ extension ParsedLine<ParsedOptions> {
         throw UsageError("--record does not hold what a probe finds; leave out --probe.")
       }
       if values.watch.stages { throw UsageError("--record does not hold which stage fails; leave out --stages.") }
-      if values.watch.announced {
-        throw UsageError("--record does not hold what the network says about itself; leave out --announced.")
+      if let option = given(among: ["--announced", "--portal-api"]) {
+        throw UsageError("--record does not hold what the network says about itself; leave out \(option).")
       }
     }
     if values.isLogged, let option = given(among: ["--target", "--interface", "--ignore"]) {
@@ -87,7 +87,10 @@ extension ParsedLine<ParsedOptions> {
     } catch {
       throw UsageError(error.description)
     }
-    if command == .open, values.watch.probe.url == nil { throw UsageError("open needs a URL to ask; add --probe URL.") }
+    if command == .open, values.watch.probe.url == nil, !values.watch.asksPortal {
+      throw UsageError(
+        "open needs a server to ask; add --probe URL, or --portal-api for the one that the network names.")
+    }
     if command == .status, values.watch.counts.contains(.udp) {
       throw UsageError("--activity udp takes more than one look; use netwatch -f, or leave out udp.")
     }

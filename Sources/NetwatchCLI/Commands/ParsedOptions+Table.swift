@@ -244,7 +244,7 @@ extension ParsedOptions {
       $0.count = $1
     }
     shared([WatchOptions.signalOption, WatchOptions.qualityOption] + WatchOptions.stageOptions)
-    shared([WatchOptions.announcedOption])
+    shared(WatchOptions.announcementOptions)
     Option.flag(
       "--prometheus", of: [.status],
       help: "Print metrics for the textfile collector of the Prometheus node_exporter."

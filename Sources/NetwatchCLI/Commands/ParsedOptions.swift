@@ -10,6 +10,8 @@ struct ParsedOptions {
   var output = OutputOptions()
   /// Whether a rule decides about the URL of the probe, and not an option.
   private var probesByRule = false
+  /// Whether a rule decides whether the portal API of the network is asked, and not an option.
+  private var asksPortalByRule = false
   var ignoresRules = false
   /// The files of rules; nil if they do not count.
   var rules: RuleFiles?
@@ -68,6 +70,10 @@ struct ParsedOptions {
     }
     let files = RuleFiles(for: .user)
     rules = files
+    if !watch.asksPortal, [.follow, .status, .open].contains(command) {
+      asksPortalByRule = true
+      watch.asksPortal = files.rules.asksPortal
+    }
     guard watch.probe.url == nil, !conditions.contains(.notReachable) else { return }
     watch.probe.url = files.rules.probe
     probesByRule = true
@@ -78,6 +84,9 @@ struct ParsedOptions {
     lines.rules = rules
     lines.probe = watch.probe.settings
     lines.probe?.isRequired = !probesByRule
+    if watch.asksPortal { lines.portal = PortalSettings() }
+    lines.portal?.isRequired = !asksPortalByRule
+    lines.asksPortalByRule = asksPortalByRule
     if rules != nil, probesByRule { lines.probeByRule = { watch.probe.settings(asking: $0) } }
   }
 

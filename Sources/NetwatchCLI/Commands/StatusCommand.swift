@@ -25,10 +25,11 @@ struct StatusCommand {
     // A service does not list links.
     lines.service = options.serviceUse(
       needsOwn: lines.listsInterfaces || lines.configuration.wifi.isWanted || lines.tellsStages || needsNetwork
-        || options.watch.announced)
+        || options.watch.hearsNetwork)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true
+    lines.portal?.holdsFirstLine = true
     lines.saysWhatIsMissing = options.isVerbose
     let follower = try Follower(
       lines, renderer: renderer, count: 1, namesPrograms: isText || options.namesPrograms,

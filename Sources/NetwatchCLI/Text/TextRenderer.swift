@@ -201,11 +201,8 @@ final class TextRenderer: LineRenderer {
       details.append("\(internet.words)")
     }
     if let portal = record.portalURL, record.event != .activity { details.append(portal.encoded) }
-    if let portal = record.announcements?.portalAPI, record.event == .initial || record.event == .reachability {
-      switch portal {
-      case .address(let address): details.append("portal API \(address.encoded)")
-      case .unrestricted: details.append("no login needed")
-      }
+    if let announcements = record.announcements, record.event == .initial || record.event == .reachability {
+      details += announcementDetails(announcements)
     }
     if record.event != .stages, path.isReachable, let fault = record.stages?.faultWords { details.append(fault) }
     if let quality = record.carrierQuality,
@@ -214,6 +211,32 @@ final class TextRenderer: LineRenderer {
       details.append(qualityText(quality))
     }
     return details
+  }
+
+  /// Returns the details of what the network says about itself.
+  private func announcementDetails(_ announcements: NetworkAnnouncements) -> [String] {
+    guard let portal = announcements.captivePortal else {
+      return switch announcements.portalAPI {
+      case .address(let address)?: ["portal API \(address.encoded)"]
+      case .unrestricted?: ["no login needed"]
+      case nil: []
+      }
+    }
+    if portal.isCaptive { return [portal.loginPage.map { "login needed at \($0.encoded)" } ?? "login needed"] }
+    var details = ["no login needed"]
+    if let seconds = portal.secondsRemaining { details.append("\(timeText(seconds)) left") }
+    if let bytes = portal.bytesRemaining { details.append("\(bytes.asBytes) left") }
+    return details
+  }
+
+  /// Returns a time as people count what is left of it, rounded down: `40 s`, `58 min`, `3 h`, `2 d`.
+  private func timeText(_ seconds: Int) -> String {
+    switch seconds {
+    case ..<60: "\(seconds) s"
+    case ..<3_600: "\(seconds / 60) min"
+    case ..<172_800: "\(seconds / 3_600) h"
+    default: "\(seconds / 86_400) d"
+    }
   }
 
   /// Returns the details of the WiFi connection that were requested: band, rates and access point.

@@ -48,9 +48,9 @@ public final class PolledMonitor: @unchecked Sendable {
   /// - Parameter options: Options of `netwatch --follow` as `name=value` or, for a flag, as `name`: target, interface, ignore,
   ///   wwan, tunnel, expensive, not-expensive, link-local, rules, hold, interfaces, network-id, no-service, activity,
   ///   activity-ignore, activity-interval, activity-patience, probe, probe-expect, probe-interval, probe-timeout, stages, nudge,
-  ///   announced, quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
+  ///   announced, portal-api, quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
-  ///   about the first invalid option. If there is no `netwatch-http` for `probe`, or it cannot run, the code is `ENOENT`.
+  ///   about the first invalid option. If there is no `netwatch-http` for `probe` and `portal-api`, or it cannot run, the code is `ENOENT`.
   ///   Otherwise it is the error of the kernel.
   public init(_ options: [String] = []) throws(NetworkMonitorError) {
     do {
@@ -60,7 +60,11 @@ public final class PolledMonitor: @unchecked Sendable {
       wanted.configuration.startsProcesses = false
       wanted.warn = { _ in }
       isProbing = wanted.probe != nil
-      if isProbing { wanted.probe?.helper = try Self.probeHelper() }
+      if isProbing || wanted.portal != nil {
+        let helper = try Self.probeHelper()
+        wanted.probe?.helper = helper
+        wanted.portal?.helper = helper
+      }
       tellsStages = wanted.tellsStages
       networkKey = wanted.namesNetwork ? try NetworkKey.read(warn: { _ in }) : nil
       loop = try EventLoop()

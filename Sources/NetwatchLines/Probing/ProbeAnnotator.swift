@@ -77,6 +77,9 @@ package final class ProbeAnnotator {
     if isPath { informRunner(of: record.path) }
   }
 
+  /// Probes again soon, because the result may be old. It stays until the answer has come.
+  func probeAgain() { runner?.probeAgain() }
+
   /// Sets the result in a record.
   func annotate(_ record: inout EventRecord) {
     record.internet = internet

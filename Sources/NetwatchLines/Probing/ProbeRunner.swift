@@ -110,6 +110,9 @@ package final class ProbeRunner {
   /// Starts a probe for a new path if necessary. Call this for each new path, after its line is written.
   package func pathChanged(_ path: NetworkPath) { schedule?.handle(.path(path.verdict)) }
 
+  /// Probes again soon, because the result may be old.
+  func probeAgain() { schedule?.handle(.doubted) }
+
   /// Ends the running probe and makes no more.
   package func stop() {
     child = nil

@@ -26,6 +26,10 @@ package struct StatusOptions {
   package var tellsFirstAtOnce = false
   /// The settings of internet probes; nil for no probes.
   package var probe: ProbeSettings?
+  /// The settings of requests to the portal API of the network; nil for none. Then it is heard what the network says about itself.
+  package var portal: PortalSettings?
+  /// Whether rules decide about requests to the portal API, and not ``portal``.
+  package var asksPortalByRule = false
   /// The time between two samples of traffic; nil for none.
   package var trafficInterval: Duration?
   /// Whether records have the quality of the link that carries the path.
@@ -72,6 +76,7 @@ package struct StatusOptions {
     if watch.usesRuleFiles { rules = RuleFiles(for: .user, warn: { _ in }) }
     activity = try watch.activity(dashes: "")
     probe = watch.probe.settings
+    if watch.asksPortal { portal = PortalSettings() }
     if watch.traffic { trafficInterval = watch.trafficInterval ?? .seconds(1) }
     configuration.hearsAnnouncements = watch.announced
     tellsQuality = watch.quality
@@ -80,7 +85,7 @@ package struct StatusOptions {
     nudgesGateway = watch.nudges
     namesNetwork = watch.namesNetwork
     service = watch.serviceUse(
-      needsOwn: watch.stages || watch.announced || watch.namesNetwork || watch.wifi.includesDetails
+      needsOwn: watch.stages || watch.hearsNetwork || watch.namesNetwork || watch.wifi.includesDetails
         || watch.wifi.includesAccessPoint)
   }
 

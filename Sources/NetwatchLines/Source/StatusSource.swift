@@ -25,6 +25,12 @@ package final class StatusSource {
   private var figures: Figures?
   /// Nil unless the reader wants what the network says about itself.
   private var announcements: AnnouncementWatch?
+  /// Nil unless the portal API of the network is asked.
+  private var portals: PortalRunner?
+  /// Whether the first line waits for the answer of the portal API.
+  private var holdsForPortal: Bool
+  /// The record that waits for that answer; nil if none does.
+  private var heldRecord: EventRecord?
   private var isFinished = false
   /// The error that ended the source; nil if there is none.
   package private(set) var failure: (any Error)?
@@ -42,6 +48,7 @@ package final class StatusSource {
     self.options = options
     self.loop = loop
     self.emit = emit
+    holdsForPortal = options.portal?.holdsFirstLine ?? false
     merger = StatusMerger(options.serviceUse, signalChanges: options.configuration.wifi.signal)
     options.input.onFailure { [unowned self] error in fail(error) }
     ruledProbe = options.probeByRule == nil ? nil : options.rules?.rules.probe
@@ -58,13 +65,11 @@ package final class StatusSource {
       options, on: loop,
       addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
       emit: { [unowned self] in emitFigures($0, at: $1) })
-    if options.configuration.hearsAnnouncements {
-      announcements = try AnnouncementWatch(on: loop) { [unowned self] in
-        addAgain(because: .announcementChanged, at: $0)
-      }
-    }
+    if options.configuration.hearsAnnouncements { try hearAnnouncements() }
+    if let portal = options.portal { try askPortal(portal) }
     local.linksChanged = { [unowned self] in
       announcements?.follow($0)
+      portals?.follow(announcements?.announcements, on: $0)
       figures?.linksChanged($0, at: $1)
       linksChanged($0, $1)
     }
@@ -122,6 +127,7 @@ package final class StatusSource {
     remote?.stop()
     probes?.stop()
     figures?.stop()
+    portals?.stop()
     announcements?.stop()
   }
 
@@ -162,7 +168,11 @@ package final class StatusSource {
     let record = merger.sequence.append(record)
     announcements?.follow(record.path)
     figures?.follow(record)
-    emitWithFigures(record)
+    if !holdsForPortal { emitWithFigures(record) }
+    portals?.follow(announcements?.announcements, on: record.path)
+    guard holdsForPortal else { return }
+    heldRecord = record.asInitial
+    if portals?.awaitsAnswer != true { release() }
   }
 
   /// Passes on the last record again, with the current figures.
@@ -175,6 +185,7 @@ package final class StatusSource {
     var record = record
     figures?.set(&record)
     record.announcements = announcements?.announcements
+    record.announcements?.captivePortal = portals?.portal
     emit(record)
   }
 
@@ -230,6 +241,7 @@ package final class StatusSource {
     }
     local?.use(rules)
     replaceProbe(rules.probe)
+    if options.asksPortalByRule { replacePortal(rules.asksPortal) }
   }
 
   // MARK: Probes
@@ -281,6 +293,58 @@ package final class StatusSource {
       record.sequence = merger.sequence.nextNumber
     }
     addWithProbes(record)
+  }
+
+  // MARK: What the network says
+
+  private func hearAnnouncements() throws {
+    announcements = try AnnouncementWatch(on: loop) { [unowned self] in addAgain(because: .announcementChanged, at: $0)
+    }
+  }
+
+  private func askPortal(_ settings: PortalSettings) throws {
+    do throws(PlainError) {
+      portals = try PortalRunner(
+        settings, on: loop, nameServers: { [unowned self] in announcements?.nameServers ?? [] }, warn: options.warn,
+        concluded: { [unowned self] in portalHasAnswered($0) })
+    } catch {
+      guard !settings.isRequired else { throw error }
+      options.warn(error.description)
+    }
+    if announcements == nil { try hearAnnouncements() }
+  }
+
+  private func portalHasAnswered(_ reason: ReachabilityReason?) {
+    if holdsForPortal { return release() }
+    guard let reason else { return }
+    // The network has just let this machine through, or does not any more.
+    if case .announcementChanged = reason { probes?.probeAgain() }
+    addAgain(because: reason, at: .now)
+  }
+
+  private func release() {
+    holdsForPortal = false
+    guard !isFinished, let record = heldRecord else { return }
+    heldRecord = nil
+    emitWithFigures(record)
+  }
+
+  private func replacePortal(_ isWanted: Bool) {
+    guard !isFinished, isWanted != (portals != nil) else { return }
+    if isWanted {
+      var settings = PortalSettings()
+      settings.isRequired = false
+      do { try askPortal(settings) } catch { return options.warn("\(error)") }
+      merger.sequence.last.map { announcements?.follow($0.path) }
+    } else {
+      portals?.stop()
+      portals = nil
+      if !options.configuration.hearsAnnouncements {
+        announcements?.stop()
+        announcements = nil
+      }
+    }
+    addAgain(because: .rulesChanged, at: .now)
   }
 
   // MARK: Questions

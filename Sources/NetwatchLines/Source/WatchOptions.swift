@@ -22,6 +22,8 @@ package struct WatchOptions {
   package var nudges = false
   package var quality = false
   package var announced = false
+  /// Whether the portal API of the network is asked.
+  package var asksPortal = false
   package var traffic = false
   package var trafficInterval: Duration?
   package var wifi = WiFiReporting()
@@ -42,6 +44,9 @@ package struct WatchOptions {
     configuration.publishesInterfaceChanges = listsInterfaces
     return configuration
   }
+
+  /// Whether it is heard what the network says about itself.
+  package var hearsNetwork: Bool { announced || asksPortal }
 
   /// Returns how a service is used.
   ///
@@ -73,7 +78,7 @@ package struct WatchOptions {
   package static var options: [Option<WatchOptions>] {
     linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, networkOption, serviceOption]
       + activityOptions
-      + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions + [announcedOption]
+      + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions + announcementOptions
   }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
@@ -391,8 +396,11 @@ package struct WatchOptions {
     .inLibrary()
   }
 
-  package static var announcedOption: Option<WatchOptions> {
-    .flag(
+  /// What the network says about itself.
+  package static var announcementOptions: [Option<WatchOptions>] { announcementTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var announcementTable: [Option<WatchOptions>] {
+    Option.flag(
       "--announced", of: [.follow, .status],
       help: """
         Also print where the network says whether a login is needed, as routers and DHCP servers announce it. No packet is \
@@ -404,11 +412,27 @@ package struct WatchOptions {
       """
       The kernel passes on what routers advertise and keeps none of it, so what was said before the start is unknown until \
       it is repeated. If another program handles the advertisements, such as NetworkManager or systemd-networkd, the kernel \
-      passes on nothing. What a DHCP server says is read in the leases of dhclient, if dhclient.conf(5) requests \
-      default-url. With --announced, netwatch itself judges the path, even if a service runs.
+      passes on nothing; systemd-networkd 254 and later keep what they have heard. What a DHCP server says is read in the \
+      leases of dhclient, if dhclient.conf(5) requests default-url, of systemd-networkd and, for root, of dhcpcd, if \
+      dhcpcd.conf(5) requests captive_portal_uri. With --announced, netwatch itself judges the path, even if a service runs.
+      """)
+    Option.flag(
+      "--portal-api", of: [.follow, .status, .open],
+      help: """
+        Also ask the server that the network names for this (RFC 8908) whether a login is needed, where, and for how long it \
+        lasts. With --follow, print a line when that changes, and 5 minutes before the end.
+        """
+    ) { $0.asksPortal = $1 }
+    .help(in: .status, text: "Also ask the server that the network names whether a login is needed.")
+    .help(in: .open, text: "Ask the server that the network names for the address of its login page (RFC 8908).")
+    .rare(in: [.status])
+    .manual(
       """
-    )
-    .inLibrary()
+      Anybody in a network can name a server. So only servers with https and a trusted certificate are asked, over the \
+      interface whose network names them, with the name servers of that interface, never on this machine, and at least 10 \
+      seconds apart: again every 10 seconds while a login is needed, otherwise every 5 minutes and at the end of the time. \
+      The request has no cookie and no credential, and ignores proxies. --portal-api includes --announced.
+      """)
   }
 
   /// Which stage of the way to the internet fails.

@@ -23,6 +23,10 @@ final class PathFindings {
   private var stages: StageWatch?
   private var announcements: AnnouncementWatch?
 
+  private let portalAPI: (any PortalAPIClient)?
+  private var portals: PortalSchedule?
+  private var question: (number: Int, task: Task<Void, Never>)?
+
   private let probe: (any InternetProbe)?
   private var probes: ProbeSchedule?
   private var request: (number: Int, task: Task<Void, Never>)?
@@ -45,6 +49,7 @@ final class PathFindings {
     self.publish = publish
     self.networkFacts = networkFacts
     probe = configuration.probe
+    portalAPI = configuration.portalAPI
     let report = configuration.report ?? { _ in }
     networkKey = configuration.identifiesNetwork ? try NetworkKey.read(warn: report) : nil
     if configuration.measuresQuality {
@@ -58,8 +63,22 @@ final class PathFindings {
         nudges: configuration.nudgesGateway, tellsEach: true, emit: { [unowned self] _ in republish() })
       stages?.watchConfiguration()
     }
-    if configuration.hearsAnnouncements {
-      announcements = try AnnouncementWatch(on: loop) { [unowned self] _ in republish(because: .announcementChanged) }
+    if configuration.hearsAnnouncements || portalAPI != nil {
+      announcements = try AnnouncementWatch(on: loop) { [unowned self] _ in
+        followPortal()
+        republish(because: .announcementChanged)
+      }
+    }
+    if portalAPI != nil {
+      portals = PortalSchedule(
+        on: loop, start: { [unowned self] in ask($0, $1, over: $2) },
+        kill: { [unowned self] number in if question?.number == number { endQuestion() } },
+        concluded: { [unowned self] reason in
+          guard let reason else { return }
+          // The network has just let this machine through, or does not any more.
+          if reason == .announcementChanged { probes?.handle(.doubted) }
+          republish(because: reason)
+        })
     }
     if probe != nil {
       var timing = ProbeMachine.Timing()
@@ -71,7 +90,10 @@ final class PathFindings {
     }
   }
 
-  deinit { endRequest() }
+  deinit {
+    endRequest()
+    endQuestion()
+  }
 
   /// Publishes a path with what is known over it, and finds out what is not.
   func take(_ path: NetworkPath, _ change: ReachabilityMachine.Change) {
@@ -85,6 +107,7 @@ final class PathFindings {
     }
     quality?.follow(path)
     announcements?.follow(path)
+    followPortal()
     update()
     if change == .interfaces { stages?.linksChanged(path, at: .now) } else { stages?.follow(path, findings.internet) }
     findings.stages = stages?.stages
@@ -98,6 +121,8 @@ final class PathFindings {
     quality?.stop()
     stages?.stop()
     announcements?.stop()
+    endQuestion()
+    portals?.stop()
     if networkKey != nil { identityTimer.stop() }
   }
 
@@ -106,6 +131,7 @@ final class PathFindings {
     if findings.internet != .portal { findings.portal = nil }
     findings.quality = quality?.figures
     findings.announcements = announcements?.announcements
+    findings.announcements?.captivePortal = portals?.portal
   }
 
   /// Publishes the last path again, with what was found out about it. Without a reason, the path keeps its own.
@@ -145,6 +171,34 @@ final class PathFindings {
   private func endRequest() {
     request?.task.cancel()
     request = nil
+  }
+
+  // MARK: The captive portal
+
+  private func followPortal() {
+    if let path { portals?.follow(announcements?.announcements, on: path) }
+  }
+
+  private func ask(_ number: Int, _ address: PortalURL, over interface: InterfaceName) {
+    guard let portalAPI else { return }
+    let servers = announcements?.nameServers ?? []
+    let me = LoopBound({ [weak self] in self }, on: loop)
+    let task = Task { [handle = loop.handle] in
+      let portal = await portalAPI.ask(address, over: interface.text, nameServers: servers)
+      handle.submit { loop in me.value(on: loop)?()?.concludeQuestion(number, portal) }
+    }
+    question = (number, task)
+  }
+
+  private func concludeQuestion(_ number: Int, _ portal: CaptivePortal?) {
+    guard question?.number == number else { return }
+    question = nil
+    portals?.handle(.ended(number, portal))
+  }
+
+  private func endQuestion() {
+    question?.task.cancel()
+    question = nil
   }
 
   // MARK: The network

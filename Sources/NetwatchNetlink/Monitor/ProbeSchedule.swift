@@ -33,7 +33,7 @@ package final class ProbeSchedule {
     timer = LoopTimer(on: loop) { [unowned self] in handle(.timerFired) }
     // Timers do not run while the machine is suspended. Without this watch, a result may be old once.
     clockRetry = Retry(on: loop) { [unowned self] in
-      clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.awoke) }
+      clockWatch = try? WallClockWatch(on: loop) { [unowned self] in handle(.doubted) }
       return clockWatch != nil
     }
     clockRetry?.begin()

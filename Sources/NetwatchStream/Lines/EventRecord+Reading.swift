@@ -54,7 +54,18 @@ extension NetworkAnnouncements {
   /// Reads the object `reachability`. Nil if it has nothing of what networks say.
   init?(_ reachability: JSONValue) {
     guard let portal = reachability["portal_api"] else { return nil }
-    self.init(portalAPI: portal.string.flatMap(PortalAPI.init))
+    self.init(
+      portalAPI: portal.string.flatMap(PortalAPI.init),
+      captivePortal: reachability["captive_portal"].flatMap(CaptivePortal.init))
+  }
+}
+
+extension CaptivePortal {
+  fileprivate init?(_ value: JSONValue) {
+    guard let isCaptive = value["captive"]?.bool else { return nil }
+    self.init(
+      isCaptive: isCaptive, loginPage: value["user_portal_url"]?.string, venuePage: value["venue_info_url"]?.string,
+      secondsRemaining: value["seconds_remaining"]?.integer, bytesRemaining: value["bytes_remaining"]?.integer)
   }
 }
 

@@ -103,6 +103,12 @@ public struct EventRecord: Hashable, Sendable {
   /// What the network has said about itself; nil if that was not asked for.
   public var announcements: NetworkAnnouncements?
 
+  /// The address of the login page: the one that the network itself names while a login is needed, else ``portalURL``.
+  public var loginPage: PortalURL? {
+    if let portal = announcements?.captivePortal, portal.isCaptive, let page = portal.loginPage { return page }
+    return portalURL
+  }
+
   /// Creates a record; the properties that are not named here have their defaults.
   ///
   /// - Parameters:

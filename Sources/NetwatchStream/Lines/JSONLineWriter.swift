@@ -94,6 +94,7 @@ extension LineBuffer {
     if let announcements = record.announcements {
       append(#","portal_api":"#)
       if let portal = announcements.portalAPI { appendQuoted(portal.description) } else { append("null") }
+      if let portal = announcements.captivePortal { append(portal) }
     }
     append("}")
     if let lost = record.lost { append(lost) }
@@ -351,6 +352,20 @@ extension LineBuffer {
       append(byte)
     }
     append("\"")
+  }
+
+  private mutating func append(_ portal: CaptivePortal) {
+    append(#","captive_portal":{"captive":"#)
+    append(portal.isCaptive ? "true" : "false")
+    for (key, page) in [("user_portal_url", portal.loginPage), ("venue_info_url", portal.venuePage)] {
+      append(text: ",\"\(key)\":")
+      if let page { appendQuoted(page.description) } else { append("null") }
+    }
+    let numbers = [
+      ("seconds_remaining", portal.secondsRemaining.map { Int64($0) }), ("bytes_remaining", portal.bytesRemaining),
+    ]
+    for (key, number) in numbers { append(text: ",\"\(key)\":\(number.map { "\($0)" } ?? "null")") }
+    append("}")
   }
 
   /// Appends a text as a JSON string with its quotes.

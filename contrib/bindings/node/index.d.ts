@@ -18,6 +18,20 @@ export type Status = (typeof Status)[keyof typeof Status];
 /** The kind of a link. */
 export type Medium = 'wifi' | 'wired' | 'wwan' | 'bluetooth' | 'virtual' | 'other';
 
+/** What a network says about the login of this machine (RFC 8908). */
+export interface CaptivePortal {
+  /** Whether a login is needed. */
+  readonly captive: boolean;
+  /** The address of the login page, with https. Null if the network names none that can be opened. */
+  readonly userPortalUrl: string | null;
+  /** The address of a page about the place, with https. Null if the network names none that can be opened. */
+  readonly venueInfoUrl: string | null;
+  /** The seconds, from the time of the path on, after which the network lets nothing through any more. Null without a limit. */
+  readonly secondsRemaining: number | null;
+  /** The bytes that the network still lets through, as of its answer. Null without a limit. */
+  readonly bytesRemaining: number | null;
+}
+
 /** The way to the internet, or to the target, at one moment. A path never changes: each change gives a new one. */
 export interface Path {
   /** Whether the target is reachable, as a number of `Status`. */
@@ -72,6 +86,8 @@ export interface Path {
    * `announced`.
    */
   readonly portalApi: string | null;
+  /** What the network says about the login. Null until it has answered, or without the option `portalApi`. */
+  readonly captivePortal: CaptivePortal | null;
   /** The round-trip time in milliseconds. Null while it is not known, or without the option `quality`. */
   readonly rttMs: number | null;
   /** The lost part of what this machine sends, in per cent. Null while it is not known, or without the option `quality`. */
@@ -163,6 +179,11 @@ export interface Options {
   nudge?: boolean | null;
   /** Whether to listen to what the network says about itself, for `portalApi`. No packet is sent. Default: false. */
   announced?: boolean | null;
+  /**
+   * Whether to ask the server that the network names whether a login is needed (RFC 8908), for `captivePortal`. For each request, the
+   * library starts the program netwatch-http of the package netwatch. Default: false, and then nothing is asked.
+   */
+  portalApi?: boolean | null;
   /** Whether to measure the round-trip time and the loss, for `Path.rttMs` and `Path.lossPercent`. Default: false. */
   quality?: boolean | null;
   /** Whether to report each second how much the link receives and sends, in `Path.rxBps` and `Path.txBps`. Default: false. */

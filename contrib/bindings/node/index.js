@@ -35,6 +35,7 @@ const names = {
   stages: ['stages', 'boolean'],
   nudge: ['nudge', 'boolean'],
   announced: ['announced', 'boolean'],
+  portalApi: ['portal-api', 'boolean'],
   quality: ['quality', 'boolean'],
   traffic: ['traffic', 'boolean'],
   trafficInterval: ['traffic-interval', 'number'],
@@ -75,6 +76,17 @@ function optionTexts(options) {
   return texts;
 }
 
+function captivePortalOf(portal) {
+  if (!portal) return null;
+  return Object.freeze({
+    captive: portal.captive,
+    userPortalUrl: portal.user_portal_url,
+    venueInfoUrl: portal.venue_info_url,
+    secondsRemaining: portal.seconds_remaining,
+    bytesRemaining: portal.bytes_remaining,
+  });
+}
+
 function pathOf(line, description) {
   const event = JSON.parse(line);
   const { status, medium, interface: link, expensive, vpn, wifi, ipv4, ipv6 } = event.reachability;
@@ -100,6 +112,7 @@ function pathOf(line, description) {
     internet: event.reachability.internet ?? null,
     portalUrl: event.reachability.portal_url ?? null,
     portalApi: event.reachability.portal_api ?? null,
+    captivePortal: captivePortalOf(event.reachability.captive_portal),
     stage: stages?.failing ?? null,
     rttMs: quality?.rtt_ms ?? null,
     lossPercent: quality?.loss_percent ?? null,

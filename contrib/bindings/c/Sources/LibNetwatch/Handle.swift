@@ -91,8 +91,9 @@ import NetwatchStream
 
   /// The fields of `netwatch_get`.
   private enum Field: String {
-    case medium, scope, interface, reason, description, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive, constrained,
-      internet, stage
+    case medium, scope, interface, reason, description, vpn, ssid, ipv4, ipv6, gateway4, gateway6, expensive,
+      constrained,
+      internet, captive, stage
     case visible
     case inFlight = "in_flight"
     case expensiveBecause = "expensive_because"
@@ -100,6 +101,9 @@ import NetwatchStream
     case signal = "signal_dbm"
     case portalURL = "portal_url"
     case portalAPI = "portal_api"
+    case loginURL = "login_url"
+    case sessionSeconds = "session_seconds"
+    case sessionBytes = "session_bytes"
     case roundTripTime = "rtt_ms"
     case loss = "loss_percent"
     case received = "rx_bps"
@@ -109,6 +113,7 @@ import NetwatchStream
     func text(_ monitor: PolledMonitor) -> String? {
       let record = monitor.record
       let path = record.path
+      let portal = record.announcements?.captivePortal
       switch self {
       case .scope: return path.isLocalOnly ? "local" : nil
       case .reason: return record.reason
@@ -116,6 +121,10 @@ import NetwatchStream
       case .internet: return record.internet?.rawValue
       case .portalURL: return record.portalURL?.description
       case .portalAPI: return record.announcements?.portalAPI?.description
+      case .captive: return portal.map { $0.isCaptive ? "1" : "0" }
+      case .loginURL: return portal?.loginPage?.description
+      case .sessionSeconds: return portal?.secondsRemaining.map { String($0) }
+      case .sessionBytes: return portal?.bytesRemaining.map { String($0) }
       case .stage: return record.stages?.failing?.rawValue
       case .visible: return record.activity.state.isVisible ? "1" : "0"
       case .inFlight: return String(record.activity.inFlight)
@@ -141,7 +150,9 @@ import NetwatchStream
       case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
-      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .stage, .visible, .inFlight, .rulesFault:
+      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .captive, .loginURL, .sessionSeconds,
+        .sessionBytes,
+        .stage, .visible, .inFlight, .rulesFault:
         nil
       }
     }

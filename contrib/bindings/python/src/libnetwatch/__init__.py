@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, AsyncGenerator, Iterator, Optional
 
 from ._library import NetwatchError, library
 from ._monitor import Monitor, Options
-from ._path import Path, Status
+from ._path import CaptivePortal, Path, Status
 from ._tasks import NetworkLost, ReachableTasks
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [
-    "Monitor", "NetwatchError", "NetworkLost", "Options", "Path", "ReachableTasks", "Status", "current", "follow", "paths", "request",
-    "version",
+    "CaptivePortal", "Monitor", "NetwatchError", "NetworkLost", "Options", "Path", "ReachableTasks", "Status", "current", "follow", "paths",
+    "request", "version",
 ]
 
 

@@ -52,6 +52,7 @@ class Options(TypedDict, total=False):
     stages: bool
     nudge: bool
     announced: bool
+    portal_api: bool
     quality: bool
     traffic: bool
     traffic_interval: Optional[float]
@@ -104,6 +105,8 @@ class Monitor:
     nudge: With `stages`, whether to send the gateway an empty datagram every 5 seconds while nothing else proves that it is alive.
         Default: False.
     announced: Whether to listen to what the network says about itself, for `Path.portal_api`. No packet is sent. Default: False.
+    portal_api: Whether to ask the server that the network names whether a login is needed (RFC 8908), for `Path.captive_portal`. For
+        each request, the library starts the program netwatch-http of the package netwatch. Default: False, and then nothing is asked.
     quality: Whether to measure the round-trip time and the loss, for `Path.rtt_ms` and `Path.loss_percent`. Default: False.
     traffic: Whether to report each second how much the link receives and sends, in `Path.rx_bps` and `Path.tx_bps`. Default: False.
     traffic_interval: With `traffic`, the time in seconds between two reports, at least 0.1. Default: 1.

@@ -32,12 +32,34 @@ class Status(enum.IntEnum):
         return format(self.name, specification)
 
 
+_PORTAL_FIELDS = ("captive", "user_portal_url", "venue_info_url", "seconds_remaining", "bytes_remaining")
+
 _STATUS_OF_WORD = {
     "unknown": Status.UNKNOWN,
     "not-reachable": Status.NOT_REACHABLE,
     "wwan": Status.WWAN,
     "wifi": Status.WIFI,
 }
+
+
+@dataclass(frozen=True)
+class CaptivePortal:
+    """What a network says about the login of this machine (RFC 8908)."""
+
+    captive: bool
+    """Whether a login is needed."""
+
+    user_portal_url: Optional[str] = None
+    """The address of the login page, with https. None if the network names none that can be opened."""
+
+    venue_info_url: Optional[str] = None
+    """The address of a page about the place, with https. None if the network names none that can be opened."""
+
+    seconds_remaining: Optional[int] = None
+    """The seconds, from the time of the path on, after which the network lets nothing through any more. None without a limit."""
+
+    bytes_remaining: Optional[int] = None
+    """The bytes that the network still lets through, as of its answer. None without a limit."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +137,9 @@ class Path:
     """The URI at which the network says whether a login is needed (RFC 8910). None if it has said nothing, or without the option
     `announced`."""
 
+    captive_portal: Optional[CaptivePortal] = None
+    """What the network says about the login. None until it has answered, or without the option `portal_api`."""
+
     rx_bps: Optional[int] = None
     """The bits that the link receives in a second. None while the rate is not known, or without the option `traffic`."""
 
@@ -166,6 +191,7 @@ class Path:
             value: Optional[Dict[str, Optional[str]]] = reachability[name]
             return None if value is None else value[key]
 
+        portal = reachability.get("captive_portal")
         path = cls(
             status=_STATUS_OF_WORD[reachability["status"]],
             reason=event["reason"],
@@ -188,6 +214,7 @@ class Path:
             rtt_ms=quality.get("rtt_ms"),
             loss_percent=quality.get("loss_percent"),
             portal_api=reachability.get("portal_api"),
+            captive_portal=None if portal is None else CaptivePortal(**{name: portal[name] for name in _PORTAL_FIELDS}),
             rx_bps=traffic.get("rx_bps"),
             tx_bps=traffic.get("tx_bps"),
             signal_dbm=(reachability["wifi"] or {}).get("signal_dbm"),
