@@ -65,6 +65,14 @@ final class KernelRoutes {
   /// Returns the route to an address, from the local address that the kernel chooses.
   func route(to address: InternetAddress) -> PeerRoute { route(query(address, scope: 0)) }
 
+  /// Whether the address is no address of this machine, as far as the kernel says.
+  fileprivate func isOfAnotherMachine(_ address: InternetAddress) -> Bool {
+    switch ask(query(address, scope: 0)) {
+    case .hop, .hops, .noRoute: true
+    case .own, .refused, .rules, .hostRoutes, .neighbours, nil: false
+    }
+  }
+
   private func query(_ address: InternetAddress, scope: Int32) -> RouteQuery {
     RouteQuery(address, user: geteuid(), link: address.isLinkLocal ? scope : 0)
   }
@@ -86,6 +94,16 @@ final class KernelRoutes {
   private func hasCarrier(_ index: Int32) -> Bool {
     let flags = netwatch_link_flags(conversation.descriptor, index)
     return flags < 0 ? errno != ENODEV : UInt32(bitPattern: flags) & IFF_RUNNING.rawValue != 0
+  }
+}
+
+extension InternetAddress {
+  /// Whether the address is certainly not one of this machine. False for loopback, multicast and unspecified addresses, for an IPv4
+  /// address in the form of IPv6, and if the kernel cannot be asked.
+  package var isOfAnotherMachine: Bool {
+    let isMapped = shares(96, with: .v6(0xffff_0000_0000))
+    guard !isLoopback, !isUnspecified, !isMulticast, !isMapped, let routes = try? KernelRoutes() else { return false }
+    return routes.isOfAnotherMachine(self)
   }
 }
 

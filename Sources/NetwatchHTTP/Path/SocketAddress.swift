@@ -1,5 +1,4 @@
 import Netwatch
-import NetwatchEventLoop
 import NetwatchLibC
 
 /// An address and a port, as in the kernel's `sockaddr`.
@@ -60,10 +59,6 @@ struct SocketAddress: Hashable, Sendable {
     var isOn: CInt = 1
     unsafe setsockopt(
       socket, CInt(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &isOn, socklen_t(MemoryLayout<CInt>.size))
-    return bind(socket, to: address, scope: peer.scope)
-  }
-
-  fileprivate static func bind(_ socket: CInt, to address: InternetAddress, scope: Int32 = 0) -> Bool {
     switch address {
     case .v4(let bits):
       var name = sockaddr_in()
@@ -73,7 +68,7 @@ struct SocketAddress: Hashable, Sendable {
     case .v6(let bits):
       var name = sockaddr_in6()
       name.sin6_family = sa_family_t(AF_INET6)
-      name.sin6_scope_id = address.isLinkLocal ? UInt32(truncatingIfNeeded: scope) : 0
+      name.sin6_scope_id = address.isLinkLocal ? UInt32(truncatingIfNeeded: peer.scope) : 0
       unsafe withUnsafeMutableBytes(of: &name.sin6_addr) { unsafe $0.storeBytes(of: bits.bigEndian, as: UInt128.self) }
       return bind(socket, name)
     }
@@ -109,17 +104,5 @@ struct SocketAddress: Hashable, Sendable {
     length = socklen_t(MemoryLayout<CInt>.size)
     unsafe getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length)
     shutdown(socket, CInt(SHUT_RDWR))
-  }
-}
-
-extension InternetAddress {
-  /// Whether the address is certainly not one of this machine: the kernel refuses it as the address of a socket. False for loopback,
-  /// multicast and unspecified addresses, and for each address where `net.ipv4.ip_nonlocal_bind` permits all.
-  package var isOfAnotherMachine: Bool {
-    let descriptor = socket(
-      family == .ipv4 ? AF_INET : AF_INET6, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else { return false }
-    defer { close(descriptor) }
-    return !SocketAddress.bind(descriptor, to: self) && errno == EADDRNOTAVAIL
   }
 }
