@@ -11,6 +11,8 @@ extension NetlinkDecoder {
   private static let captivePortalOption: UInt8 = 37
   /// The option of RFC 8106, section 5.1.
   private static let nameServersOption: UInt8 = 25
+  /// The option of RFC 8781, section 4.
+  private static let translationPrefixOption: UInt8 = 38
   /// The lifetime that never ends.
   private static let forever = UInt32.max
 
@@ -44,6 +46,17 @@ extension NetlinkDecoder {
       }
       return servers.isEmpty
         ? nil : .nameServers(servers, lifetime: lifetime == forever ? nil : .seconds(Int64(lifetime)))
+    case translationPrefixOption:
+      // Thirteen bits are the lifetime in units of eight seconds, three are the code of the length, and the upper 96 bits of the prefix
+      // follow.
+      guard option.count == 16 else { return nil }
+      let word = UInt16(bigEndian: bytes.load(option.lowerBound + 2, as: UInt16.self))
+      let bits = (option.lowerBound + 4..<option.upperBound).reduce(UInt128(0)) {
+        $0 << 8 | UInt128(bytes.load($1, as: UInt8.self))
+      }
+      return NAT64Prefix(bits: bits << 32, code: UInt8(word & 7)).map {
+        .translationPrefix($0, lifetime: .seconds(Int64(word >> 3) * 8))
+      }
     default: return nil
     }
   }

@@ -138,13 +138,13 @@ final class NetworkNamespace {
   /// - Parameters:
   ///   - lifetime: The time in seconds for which the default route lasts.
   ///   - portal: The URI of the captive portal's API. Default: none.
-  ///   - server: The address of a name server, beside a portal. Default: none.
-  func advertise(from link: String, lifetime: Int, portal: String? = nil, server: String = "") throws {
+  ///   - options: Further options, such as `server=fd00::2` for a name server, or `prefix=64:ff9b::,0,600` for NAT64.
+  func advertise(from link: String, lifetime: Int, portal: String? = nil, options: String = "") throws {
     // Receivers drop advertisements that do not come from a link-local address. The kernel adds that after the carrier, and uses it
     // when it has checked it.
     try run(
       "until ip -6 addr show dev \(link) scope link | grep inet6 | grep -qv tentative; do sleep 0.02; done",
-      "'\(Programs.probe)' advertise \(link) \(lifetime) \(portal.map { "'\($0)' \(server)" } ?? "")")
+      "'\(Programs.probe)' advertise \(link) \(lifetime) \(portal.map { "'uri=\($0)'" } ?? "") \(options)")
   }
 
   /// Creates a tun device with the address 10.8.`number`.2. The device works until the program that is returned ends.

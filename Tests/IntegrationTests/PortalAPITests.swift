@@ -91,7 +91,7 @@ import Testing
     var requests: [String] { server.log.filter { $0.hasPrefix("https ") } }
 
     func advertise(_ uri: String = Portal.address) throws {
-      try networks.far.advertise(from: "v1", lifetime: 600, portal: uri, server: "fd00::2")
+      try networks.far.advertise(from: "v1", lifetime: 600, portal: uri, options: "server=fd00::2")
     }
 
     static let address = "https://portal.example/api"

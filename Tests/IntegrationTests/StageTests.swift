@@ -285,7 +285,7 @@ extension NetworkNamespace {
     (["-f", "--nudge"], "--nudge belongs to --stages; add --stages."),
     (["-f", "--stages", "--record", "/tmp/x"], "--record does not hold which stage fails; leave out --stages."),
     (["wait", "--stages"], "wait does nothing with --stages; leave it out."),
-    (["open"], "open needs a URL to ask; add --probe URL."),
+    (["open"], "open needs a server to ask; add --probe URL, or --portal-api for the one that the network names."),
     (["open", "--stages", "--probe", "http://a/"], "open does nothing with --stages; leave it out."),
   ])
   func `wrong usage says what to do`(arguments: [String], sentence: String) throws {

@@ -55,6 +55,22 @@ import Testing
     #expect(Self.option(Self.message([25, 1, 0, 0, 0, 0, 0, 1])) == nil)
   }
 
+  @Test(arguments: [
+    (UInt8(0), "64:ff9b:1:203:405:607::/96"), (1, "64:ff9b:1:203::/64"), (2, "64:ff9b:1:200::/56"),
+    (3, "64:ff9b:1::/48"),
+    (4, "64:ff9b::/40"), (5, "64:ff9b::/32"), (6, nil), (7, nil),
+  ])
+  func `the prefix of NAT64 is read with its length and its lifetime`(_ code: UInt8, _ text: String?) {
+    let bits: [UInt8] = [0, 0x64, 0xff, 0x9b, 0, 1, 2, 3, 4, 5, 6, 7]
+    // 75 units of eight seconds.
+    let found = Self.option(Self.message([38, 2, 2, 0x58 | code] + bits))?.content
+    let prefix = text.flatMap { NAT64Prefix($0) }
+    #expect(prefix?.description == text)
+    #expect(found == prefix.map { .translationPrefix($0, lifetime: .seconds(600)) })
+    #expect(Self.option(Self.message([38, 3, 2, 0x58 | code] + bits + bits.prefix(8))) == nil)
+    #expect(Self.option(Self.message([38, 1, 2, 0x58 | code] + bits.prefix(4))) == nil)
+  }
+
   @Test func `other options, and those of lying lengths, are none`() {
     let others: [[UInt8]] = [
       Self.message([3, 4] + Self.portal.dropFirst(2)), Self.message(Self.portal, family: 2),

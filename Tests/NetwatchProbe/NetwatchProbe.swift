@@ -7,7 +7,7 @@ import NetwatchNetlink
 /// NAME`, `library`, `rules`, `verdicts`, `targets TARGET…`, `silent-server`, `reporter`, `events`, `watchers`,
 /// `dropped COUNT`, `delays`, `traffic`, `slow-server`, `answer-server`, `socks-server`, `clients HOST COUNT PATH`,
 /// `sink`, `senders HOST COUNT RATE`, `ping ADDRESS`, `datagrams ADDRESS LINK COUNT SIZE`, `advertise LINK SECONDS
-/// [URI [SERVER]]`, `announcements`, `reach`, `messages`.
+/// [OPTION…]`, `announcements`, `reach`, `messages`.
 @main
 enum NetwatchProbe {
   static func main() async throws {
@@ -36,8 +36,7 @@ enum NetwatchProbe {
         arguments[1], over: arguments[2], count: Int(arguments[3]) ?? 1, size: Int(arguments[4]) ?? 1)
     case "advertise":
       try RouterAdvertisement.send(
-        from: arguments[1], lifetime: UInt16(arguments[2]) ?? 0, portal: arguments.dropFirst(3).first,
-        server: arguments.dropFirst(4).first)
+        from: arguments[1], lifetime: UInt16(arguments[2]) ?? 0, Array(arguments.dropFirst(3)))
     case "announcements": try await Announcements.run()
     case "reach": Reach.run()
     case "messages": try Messages.run()

@@ -1,11 +1,11 @@
 import Glibc
 import NetwatchEventLoop
 
-/// `advertise LINK SECONDS [URI [SERVER]]`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
+/// `advertise LINK SECONDS [uri=URI] [server=ADDRESS] [prefix=ADDRESS,LENGTH-CODE,SECONDS]`: sends a router advertisement (RFC 4861) over a link. It has a default route that lasts
 /// this long, and the prefix 2a02:9::/64, from which hosts form addresses; and the URI of the captive portal's API
-/// (RFC 8910) and a name server (RFC 8106) if they are given. Then prints the time of the monotonic clock at which it was sent, in nanoseconds.
+/// (RFC 8910), a name server (RFC 8106) and a prefix of NAT64 (RFC 8781) if they are given. Then prints the time of the monotonic clock at which it was sent, in nanoseconds.
 enum RouterAdvertisement {
-  static func send(from link: String, lifetime: UInt16, portal: String?, server: String?) throws {
+  static func send(from link: String, lifetime: UInt16, _ options: [String]) throws {
     // The value of SOCK_RAW of socket(2). The Glibc module has the name only beside other modules that include more
     // headers.
     let raw: CInt = 3
@@ -28,7 +28,7 @@ enum RouterAdvertisement {
     let hour: [UInt8] = [0, 0, 14, 16]
     let prefix: [UInt8] =
       [3, 4, 64, 0xc0] + hour + hour + [0, 0, 0, 0, 0x2a, 2, 0, 9] + [UInt8](repeating: 0, count: 12)
-    let message = head + prefix + (portal.map(captivePortal) ?? []) + (server.map(nameServer) ?? [])
+    let message = head + prefix + options.flatMap(option)
     let now = KernelClock.monotonic.nanoseconds
     let sent = unsafe withUnsafePointer(to: &address) { pointer in
       unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -37,6 +37,27 @@ enum RouterAdvertisement {
     }
     guard sent == message.count else { throw ProbeFailure("sendto: \(errno)") }
     say("\(now)")
+  }
+
+  /// Returns the option of the advertisement that a word asks for.
+  private static func option(_ word: String) -> [UInt8] {
+    let value = String(word.drop { $0 != "=" }.dropFirst())
+    return switch word.prefix(while: { $0 != "=" }) {
+    case "uri": captivePortal(value)
+    case "server": nameServer(value)
+    case "prefix": translationPrefix(value.split(separator: ",").map(String.init))
+    default: []
+    }
+  }
+
+  /// Returns the option with a prefix of NAT64, from its address, the code of its length, and its lifetime in seconds.
+  private static func translationPrefix(_ words: [String]) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: 16)
+    guard words.count == 3, unsafe inet_pton(AF_INET6, words[0], &bytes) == 1, let code = UInt16(words[1]),
+      let seconds = UInt16(words[2])
+    else { return [] }
+    let lifetime = ((seconds / 8) << 3) | code
+    return [38, 2, UInt8(lifetime >> 8), UInt8(lifetime & 0xff)] + bytes.prefix(12)
   }
 
   /// Returns the option with a name server that may be used for ten minutes.

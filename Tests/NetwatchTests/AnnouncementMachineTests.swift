@@ -10,6 +10,7 @@ import Testing
 
     var servers: [String] { machine.nameServers.map(\.description) }
     var deadline: Duration? { machine.deadline }
+    var prefix: String? { machine.announcements.translationPrefix?.description }
 
     func handle(_ input: AnnouncementMachine.Input, at now: Duration = .zero) -> Bool { machine.handle(input, at: now) }
   }
@@ -95,6 +96,27 @@ import Testing
     #expect(machine.servers == [])
     for number in 0..<100 { _ = machine.handle(servers("fd00::1:\(number)", lifetime: nil)) }
     #expect(machine.servers.count == 16)
+  }
+
+  @Test func `a prefix of NAT64 counts for its lifetime, and the first one while there are two`() throws {
+    func prefix(_ text: String, seconds: Int) throws -> AnnouncementMachine.Input {
+      .advertised(
+        RouterOption(
+          interfaceIndex: 2, content: .translationPrefix(try #require(NAT64Prefix(text)), lifetime: .seconds(seconds))))
+    }
+    let machine = Listener()
+    _ = machine.handle(.path(Self.path()))
+    #expect(machine.handle(try prefix("64:ff9b::/96", seconds: 600)))
+    #expect(!machine.handle(try prefix("2001:db8:64::/64", seconds: 900), at: .seconds(1)))
+    #expect(!machine.handle(try prefix("64:ff9b::/96", seconds: 600), at: .seconds(10)))
+    #expect(machine.prefix == "64:ff9b::/96")
+    #expect(machine.deadline == .seconds(610))
+    #expect(!machine.handle(.timerFired, at: .seconds(609)))
+    #expect(machine.handle(.timerFired, at: .seconds(610)))
+    #expect(machine.prefix == "2001:db8:64::/64")
+    #expect(machine.handle(try prefix("2001:db8:64::/64", seconds: 0), at: .seconds(611)))
+    #expect(machine.prefix == nil)
+    #expect(machine.deadline == nil)
   }
 
   @Test(arguments: [

@@ -443,5 +443,6 @@ import Testing
     #expect(kernel.carrier == (kind == "tun" ? "eth0 * wired" : "eth0 x0 wired"))
     #expect(kernel.published.last?.ipv4?.address == .ip("192.0.0.2"))
     #expect(kernel.published.last?.ipv4?.gateway == nil)
+    #expect(kernel.published.last?.isIPv4Translated == (kind == "tun"))
   }
 }

@@ -8,9 +8,16 @@ public struct NetworkAnnouncements: Hashable, Sendable {
   /// What the API at ``portalAPI`` has answered. Nil until it has, or unless ``MonitorConfiguration/portalAPI`` is set.
   public package(set) var captivePortal: CaptivePortal?
 
-  package init(portalAPI: PortalAPI? = nil, captivePortal: CaptivePortal? = nil) {
+  /// The prefix by which the network translates between IPv6 and IPv4 (NAT64, RFC 8781); nil if no router has said so.
+  /// ``NetworkPath/translation`` says who translates the IPv4 of this machine.
+  public package(set) var translationPrefix: NAT64Prefix?
+
+  package init(
+    portalAPI: PortalAPI? = nil, captivePortal: CaptivePortal? = nil, translationPrefix: NAT64Prefix? = nil
+  ) {
     self.portalAPI = portalAPI
     self.captivePortal = captivePortal
+    self.translationPrefix = translationPrefix
   }
 }
 
@@ -21,6 +28,8 @@ package struct RouterOption: Hashable, Sendable {
     case captivePortal(PortalAPI)
     /// Name servers, and how long they may be used; nil for ever, zero for not any more (RFC 8106, section 5.1).
     case nameServers([InternetAddress], lifetime: Duration?)
+    /// The prefix of NAT64, and how long it counts; zero for not any more (RFC 8781, section 4).
+    case translationPrefix(NAT64Prefix, lifetime: Duration)
   }
 
   /// The link over which the advertisement came.

@@ -17,27 +17,51 @@ package struct AnnouncementMachine: Sendable {
     var carrierLosses: Int?
     var advertised: PortalAPI?
     var leased: LeasedFacts?
-    var nameServers: [Expiring<InternetAddress>] = []
+    var nameServers = Advertised<InternetAddress>(limit: 16)
+    var translationPrefixes = Advertised<NAT64Prefix>(limit: 4)
     /// A lease was asked for and sent to this machine, so it counts before an advertisement, which anybody can send to all. RFC 8910,
     /// section 3, leaves the order to the client.
     var portalAPI: PortalAPI? { leased?.portalAPI ?? advertised }
 
-    mutating func expire(at now: Duration) { nameServers.removeAll { $0.isOver(at: now) } }
+    mutating func expire(at now: Duration) {
+      nameServers.expire(at: now)
+      translationPrefixes.expire(at: now)
+    }
   }
 
-  /// Something that a router has advertised for a time.
-  private struct Expiring<Value: Hashable & Sendable>: Hashable {
-    let value: Value
-    /// Nil for ever.
-    let end: Duration?
+  /// Values that routers have advertised, each for a time. The one that was heard first comes first.
+  private struct Advertised<Value: Hashable & Sendable>: Hashable {
+    private struct Item: Hashable {
+      let value: Value
+      /// Nil for ever.
+      let end: Duration?
+    }
 
-    func isOver(at now: Duration) -> Bool { end.map { $0 <= now } ?? false }
+    private let limit: Int
+    private var items: [Item] = []
+
+    /// - Parameter limit: The most values that are kept, because anybody can advertise any number.
+    init(limit: Int) { self.limit = limit }
+
+    var values: [Value] { items.map(\.value) }
+    var nextEnd: Duration? { items.compactMap(\.end).min() }
+
+    /// - Parameter lifetime: Nil for ever. Zero takes the value back.
+    mutating func set(_ value: Value, for lifetime: Duration?, at now: Duration) {
+      let item = Item(value: value, end: lifetime.map { now + $0 })
+      if let place = items.firstIndex(where: { $0.value == value }) {
+        items[place] = item
+      } else if items.count < limit {
+        items.append(item)
+      }
+      expire(at: now)
+    }
+
+    mutating func expire(at now: Duration) { items.removeAll { item in item.end.map { $0 <= now } ?? false } }
   }
 
   /// The number of links beyond which those are forgotten that are not in the path's list, because a machine may make links all the time.
   private static let mostLinks = 256
-  /// The most name servers of a link; a resolver asks no more than a few.
-  private static let mostServers = 16
 
   private var attachments: [Int32: Attachment] = [:]
   private var path: NetworkPath?
@@ -45,16 +69,21 @@ package struct AnnouncementMachine: Sendable {
   package init() {}
 
   /// What the network that carries the path has said.
-  package var announcements: NetworkAnnouncements { NetworkAnnouncements(portalAPI: attachment?.portalAPI) }
+  package var announcements: NetworkAnnouncements {
+    NetworkAnnouncements(
+      portalAPI: attachment?.portalAPI, translationPrefix: attachment?.translationPrefixes.values.first)
+  }
 
   /// The name servers that the network has named for the link that carries the path: those of the lease, then those of routers.
   package var nameServers: [InternetAddress] {
     let leased = attachment?.leased?.nameServers ?? []
-    return leased + (attachment?.nameServers.map(\.value).filter { !leased.contains($0) } ?? [])
+    return leased + (attachment?.nameServers.values.filter { !leased.contains($0) } ?? [])
   }
 
   /// The time of the next ``Input/timerFired``; nil for none.
-  package var deadline: Duration? { attachments.values.flatMap { $0.nameServers.compactMap(\.end) }.min() }
+  package var deadline: Duration? {
+    attachments.values.flatMap { [$0.nameServers.nextEnd, $0.translationPrefixes.nextEnd].compactMap(\.self) }.min()
+  }
 
   private var attachment: Attachment? {
     (path?.interfaceIndex ?? path?.ipv6?.interfaceIndex).flatMap { attachments[$0] }
@@ -72,7 +101,9 @@ package struct AnnouncementMachine: Sendable {
       switch option.content {
       case .captivePortal(let portal): attachments[option.interfaceIndex]?.advertised = portal
       case .nameServers(let servers, let lifetime):
-        add(servers, until: lifetime.map { now + $0 }, isOver: lifetime == .zero, to: option.interfaceIndex)
+        for server in servers { attachments[option.interfaceIndex]?.nameServers.set(server, for: lifetime, at: now) }
+      case .translationPrefix(let prefix, let lifetime):
+        attachments[option.interfaceIndex]?.translationPrefixes.set(prefix, for: lifetime, at: now)
       }
     case .leased(let link, let facts):
       if facts != nil { remember(link) }
@@ -90,13 +121,6 @@ package struct AnnouncementMachine: Sendable {
       }
     }
     return announcements != before
-  }
-
-  private mutating func add(_ servers: [InternetAddress], until end: Duration?, isOver: Bool, to link: Int32) {
-    var known = attachments[link]?.nameServers ?? []
-    known.removeAll { servers.contains($0.value) }
-    if !isOver { known += servers.map { Expiring(value: $0, end: end) } }
-    attachments[link]?.nameServers = Array(known.suffix(Self.mostServers))
   }
 
   private mutating func remember(_ link: Int32) {

@@ -60,6 +60,12 @@ public struct NetworkPath: Hashable, Sendable {
       return (index, name)
     }
 
+    /// Whether the IPv4 source is this machine's end of 464XLAT. That of DS-Lite has such an address too, but leaves through a tunnel.
+    package var isIPv4Translated: Bool {
+      guard let ipv4, ipv4.address.isTranslated, ipv4.gateway?.family != .ipv4 else { return false }
+      return vpn?.families.contains(.ipv4) != true
+    }
+
     /// The families in which the target is reachable.
     package var families: AddressFamilies {
       var families = AddressFamilies()
@@ -244,6 +250,23 @@ public struct NetworkPath: Hashable, Sendable {
 
   /// What the network has said about itself. Nil unless ``MonitorConfiguration/hearsAnnouncements`` is set.
   public var announcements: NetworkAnnouncements? { findings.announcements }
+
+  /// Whether this machine translates its IPv4 packets to IPv6, at its end of 464XLAT (RFC 6877): the IPv4 source is in 192.0.0.0/29
+  /// (RFC 7335), no IPv4 gateway leads out, and no VPN carries IPv4.
+  public var isIPv4Translated: Bool { verdict.isIPv4Translated }
+
+  /// How IPv4 is translated. Nil unless ``MonitorConfiguration/hearsAnnouncements`` is set, and if neither this machine translates nor a
+  /// router has said that the network does. A network with DNS64 that does not say so is not asked.
+  public var translation: IPv4Translation? { announcements.flatMap(translation) }
+
+  /// As ``translation``, with what the network has said.
+  package func translation(_ announcements: NetworkAnnouncements) -> IPv4Translation? {
+    guard isReachable else { return nil }
+    let prefix = announcements.translationPrefix
+    if isIPv4Translated { return IPv4Translation(prefix: prefix, translator: .clat) }
+    guard let prefix else { return nil }
+    return IPv4Translation(prefix: prefix, translator: supportsIPv4 ? .none : .nat64)
+  }
 
   /// The next hops in use; the one of IPv4 comes first.
   public var gateways: [InternetAddress] {

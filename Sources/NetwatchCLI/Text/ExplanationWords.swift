@@ -190,8 +190,13 @@ extension ExplanationWords {
   func source(_ address: InternetAddress?) -> Explanation.Step {
     guard let address else { return .init(topic: .source, text: "any") }
     let owner = findings.snapshot.interfaces.first { $0.addresses.contains { $0.address == address } }
+    // If a tun device translates, its own step says so.
+    let isTranslated =
+      findings.verdict.isIPv4Translated && address == findings.verdict.ipv4?.address && owner?.role.tunnelKind == nil
     return .init(
-      topic: .source, text: "\(address)" + (owner.map { " of \($0.shownName)" } ?? ""),
+      topic: .source,
+      text: "\(address)" + (owner.map { " of \($0.shownName)" } ?? "")
+        + (isTranslated ? ", which is of 192.0.0.0/29: this machine translates its IPv4 to IPv6 (464XLAT)" : ""),
       facts: [("address", .string("\(address)"))])
   }
 

@@ -56,7 +56,8 @@ extension NetworkAnnouncements {
     guard let portal = reachability["portal_api"] else { return nil }
     self.init(
       portalAPI: portal.string.flatMap(PortalAPI.init),
-      captivePortal: reachability["captive_portal"].flatMap(CaptivePortal.init))
+      captivePortal: reachability["captive_portal"].flatMap(CaptivePortal.init),
+      translationPrefix: reachability["translation"]?["prefix"]?.string.flatMap(NAT64Prefix.init))
   }
 }
 

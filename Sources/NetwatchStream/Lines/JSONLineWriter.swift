@@ -95,6 +95,7 @@ extension LineBuffer {
       append(#","portal_api":"#)
       if let portal = announcements.portalAPI { appendQuoted(portal.description) } else { append("null") }
       if let portal = announcements.captivePortal { append(portal) }
+      append(record.path.translation(announcements))
     }
     append("}")
     if let lost = record.lost { append(lost) }
@@ -221,7 +222,7 @@ extension LineBuffer {
     append(#","vpn":"#)
     append(path.vpn)
     append(#","ipv4":"#)
-    append(path.ipv4)
+    append(path.ipv4, isTranslated: path.isIPv4Translated)
     append(#","ipv6":"#)
     append(path.ipv6)
     append(#","wifi":"#)
@@ -281,7 +282,7 @@ extension LineBuffer {
     append(megabits: kilobits)
   }
 
-  fileprivate mutating func append(_ family: NetworkPath.FamilyPath?) {
+  fileprivate mutating func append(_ family: NetworkPath.FamilyPath?, isTranslated: Bool = false) {
     guard let family else { return append("null") }
     append(#"{"address":""#)
     family.address.write(to: &self)
@@ -298,6 +299,7 @@ extension LineBuffer {
       append(#","interface":"#)
       append(name: name)
     }
+    if isTranslated { append(#","translated":true"#) }
     append("}")
   }
 
@@ -352,6 +354,16 @@ extension LineBuffer {
       append(byte)
     }
     append("\"")
+  }
+
+  private mutating func append(_ translation: IPv4Translation?) {
+    append(#","translation":"#)
+    guard let translation else { return append("null") }
+    append(#"{"prefix":"#)
+    if let prefix = translation.prefix { appendQuoted(prefix.description) } else { append("null") }
+    append(#","by":""#)
+    append(text: translation.translator.rawValue)
+    append("\"}")
   }
 
   private mutating func append(_ portal: CaptivePortal) {

@@ -86,6 +86,13 @@ export interface Path {
    * `announced`.
    */
   readonly portalApi: string | null;
+  /** The prefix of NAT64 that a router has advertised (RFC 8781). Null if none has, or without the option `announced`. */
+  readonly nat64Prefix: string | null;
+  /**
+   * Who translates the IPv4 of this machine: itself ("clat"), the network alone ("nat64") or nobody, though it could ("none"). Null if
+   * nothing is known, or without the option `announced`.
+   */
+  readonly translatedBy: 'clat' | 'nat64' | 'none' | null;
   /** What the network says about the login. Null until it has answered, or without the option `portalApi`. */
   readonly captivePortal: CaptivePortal | null;
   /** The round-trip time in milliseconds. Null while it is not known, or without the option `quality`. */

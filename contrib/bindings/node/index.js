@@ -112,6 +112,8 @@ function pathOf(line, description) {
     internet: event.reachability.internet ?? null,
     portalUrl: event.reachability.portal_url ?? null,
     portalApi: event.reachability.portal_api ?? null,
+    nat64Prefix: event.reachability.translation?.prefix ?? null,
+    translatedBy: event.reachability.translation?.by ?? null,
     captivePortal: captivePortalOf(event.reachability.captive_portal),
     stage: stages?.failing ?? null,
     rttMs: quality?.rtt_ms ?? null,

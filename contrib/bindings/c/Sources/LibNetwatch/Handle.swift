@@ -101,6 +101,8 @@ import NetwatchStream
     case signal = "signal_dbm"
     case portalURL = "portal_url"
     case portalAPI = "portal_api"
+    case prefix = "nat64_prefix"
+    case translator = "translated_by"
     case loginURL = "login_url"
     case sessionSeconds = "session_seconds"
     case sessionBytes = "session_bytes"
@@ -114,6 +116,7 @@ import NetwatchStream
       let record = monitor.record
       let path = record.path
       let portal = record.announcements?.captivePortal
+      let translation = record.announcements.flatMap(path.translation)
       switch self {
       case .scope: return path.isLocalOnly ? "local" : nil
       case .reason: return record.reason
@@ -121,6 +124,8 @@ import NetwatchStream
       case .internet: return record.internet?.rawValue
       case .portalURL: return record.portalURL?.description
       case .portalAPI: return record.announcements?.portalAPI?.description
+      case .prefix: return translation?.prefix?.description
+      case .translator: return translation?.translator.rawValue
       case .captive: return portal.map { $0.isCaptive ? "1" : "0" }
       case .loginURL: return portal?.loginPage?.description
       case .sessionSeconds: return portal?.secondsRemaining.map { String($0) }
@@ -150,7 +155,7 @@ import NetwatchStream
       case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
-      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .captive, .loginURL, .sessionSeconds,
+      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .prefix, .translator, .captive, .loginURL, .sessionSeconds,
         .sessionBytes,
         .stage, .visible, .inFlight, .rulesFault:
         nil

@@ -137,6 +137,13 @@ class Path:
     """The URI at which the network says whether a login is needed (RFC 8910). None if it has said nothing, or without the option
     `announced`."""
 
+    nat64_prefix: Optional[str] = None
+    """The prefix of NAT64 that a router has advertised (RFC 8781). None if none has, or without the option `announced`."""
+
+    translated_by: Optional[str] = None
+    """Who translates the IPv4 of this machine: itself ("clat"), the network alone ("nat64") or nobody, though it could ("none"). None
+    if nothing is known, or without the option `announced`."""
+
     captive_portal: Optional[CaptivePortal] = None
     """What the network says about the login. None until it has answered, or without the option `portal_api`."""
 
@@ -192,6 +199,7 @@ class Path:
             return None if value is None else value[key]
 
         portal = reachability.get("captive_portal")
+        translation = reachability.get("translation") or {}
         path = cls(
             status=_STATUS_OF_WORD[reachability["status"]],
             reason=event["reason"],
@@ -214,6 +222,8 @@ class Path:
             rtt_ms=quality.get("rtt_ms"),
             loss_percent=quality.get("loss_percent"),
             portal_api=reachability.get("portal_api"),
+            nat64_prefix=translation.get("prefix"),
+            translated_by=translation.get("by"),
             captive_portal=None if portal is None else CaptivePortal(**{name: portal[name] for name in _PORTAL_FIELDS}),
             rx_bps=traffic.get("rx_bps"),
             tx_bps=traffic.get("tx_bps"),
