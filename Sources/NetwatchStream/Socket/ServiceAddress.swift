@@ -60,19 +60,10 @@ package struct ServiceAddress: Hashable, Sendable {
   func withSocketAddress<Result>(
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) throws(PlainError) -> Result {
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    let capacity = MemoryLayout.size(ofValue: address.sun_path)
-    guard path.utf8.count < capacity, !path.isEmpty else {
-      throw PlainError("a socket's path has 1 to \(capacity - 1) bytes; '\(path)' has \(path.utf8.count)")
-    }
-    unsafe withUnsafeMutableBytes(of: &address.sun_path) { place in
-      for (offset, byte) in path.utf8.enumerated() { unsafe place[offset] = byte }
-    }
-    return unsafe withUnsafePointer(to: &address) { address in
-      unsafe address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-        unsafe body(address, socklen_t(MemoryLayout<sockaddr_un>.size))
-      }
+    do throws(SystemError) {
+      return try unsafe UnixSocket.withAddress(path, body)
+    } catch {
+      throw PlainError("a socket's path has 1 to \(UnixSocket.longestPath) bytes; '\(path)' has \(path.utf8.count)")
     }
   }
 
@@ -83,7 +74,7 @@ package struct ServiceAddress: Hashable, Sendable {
   /// - Throws: A `SystemError`: `EAGAIN` if too many connections wait for the service, `EPERM` if the service cannot be trusted,
   ///   and other errors of the system, such as `ENOENT` or `ECONNREFUSED` if no service listens.
   func connect() throws(SystemError) -> FileDescriptor {
-    let descriptor = try anyConnection()
+    let descriptor = try UnixSocket.connect(to: path)
     guard let peer = Peer(of: descriptor.rawValue), peer.isRoot || peer.isOwnUser else {
       throw SystemError(operation: "connect", code: EPERM)
     }
@@ -92,18 +83,8 @@ package struct ServiceAddress: Hashable, Sendable {
 
   /// The process that listens; nil if there is none, or this user may not connect.
   var listener: CInt? {
-    guard let descriptor = try? anyConnection() else { return nil }
+    guard let descriptor = try? UnixSocket.connect(to: path) else { return nil }
     return Peer(of: descriptor.rawValue)?.process
-  }
-
-  private func anyConnection() throws(SystemError) -> FileDescriptor {
-    let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let descriptor = try FileDescriptor.result(of: "socket", NetwatchLibC.socket(AF_UNIX, type, 0))
-    // On a Unix socket this succeeds or fails at once.
-    let result = try? unsafe withSocketAddress { unsafe NetwatchLibC.connect(descriptor.rawValue, $0, $1) }
-    guard let result else { throw SystemError(operation: "connect", code: ENAMETOOLONG) }
-    guard result == 0 else { throw .last("connect") }
-    return descriptor
   }
 }
 
