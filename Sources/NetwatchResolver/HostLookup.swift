@@ -15,6 +15,7 @@ package final class HostLookup {
   private let configuration: ResolverConfiguration
   private var body: ((Resolution.Outcome) -> Void)?
   private var servers: ServerLookup?
+  private var resolved: ResolvedLookup?
   private var system: SystemLookup?
   private var timer: LoopTimer?
 
@@ -49,7 +50,7 @@ package final class HostLookup {
   /// Cancels the lookup; `body` is not called any more. If the lookup has ended, nothing happens.
   package func cancel() {
     body = nil
-    (timer, servers, system) = (nil, nil, nil)
+    (timer, servers, resolved, system) = (nil, nil, nil, nil)
   }
 
   /// - Parameter isAlone: Whether only the hosts file is read, and no server is asked.
@@ -58,7 +59,7 @@ package final class HostLookup {
       switch (outcome, isAlone) {
       case (.failure(let error), false) where error.kind.isDefinite: askSystem(for: ascii, after: error)
       // If the hosts file does not have the name, there is no other source.
-      case (.failure, true): conclude(.failure(error(.unavailable)))
+      case (.failure, true): conclude(.unavailable, after: nil, by: "hosts")
       default: conclude(outcome)
       }
     }
@@ -66,27 +67,41 @@ package final class HostLookup {
 
   /// - Parameter denial: The error of the name servers. It is the outcome if the system does not know the name either.
   private func askSystem(for ascii: HostName, after denial: ResolverError?) {
+    guard configuration.usesResolved else { return startProgram(for: ascii, after: denial) }
+    servers = nil
+    resolved = ResolvedLookup(of: ascii, at: configuration.resolved, on: loop, within: configuration.systemTimeout) {
+      [unowned self] answer in
+      resolved = nil
+      if case .unavailable = answer {
+        startProgram(for: ascii, after: denial)
+      } else {
+        conclude(answer, after: denial, by: "ResolveHostname")
+      }
+    }
+  }
+
+  private func startProgram(for ascii: HostName, after denial: ResolverError?) {
     guard let program = configuration.getent else {
       if let denial { return conclude(.failure(denial)) }
       return askServers(for: ascii, inHostsFile: true)
     }
     servers = nil
     system = SystemLookup(of: ascii, by: program, on: loop, configuration) { [unowned self] answer in
-      switch answer {
-      case .addresses(let addresses): conclude(.success(Resolution(addresses: addresses)))
-      case .unavailable where denial == nil:
+      if case .unavailable = answer, denial == nil {
         system = nil
         askServers(for: ascii, inHostsFile: true)
-      case .none, .silence, .unavailable: conclude(.failure(denial ?? error(answer)))
+      } else {
+        conclude(answer, after: denial, by: program)
       }
     }
   }
 
-  private func error(_ answer: SystemLookup.Answer) -> ResolverError {
-    ResolverError(
-      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: configuration.getent ?? "hosts",
-      code: 0,
-      message: "\(answer)")
+  /// - Parameter source: The program or the method that has answered, for an error.
+  private func conclude(_ answer: SystemLookup.Answer, after denial: ResolverError?, by source: String) {
+    if case .addresses(let addresses) = answer { return conclude(.success(Resolution(addresses: addresses))) }
+    let error = ResolverError(
+      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: source, code: 0, message: "\(answer)")
+    conclude(.failure(denial ?? error))
   }
 
   private func conclude(_ outcome: Resolution.Outcome) {

@@ -1,4 +1,5 @@
 import Netwatch
+import NetwatchEventLoop
 
 /// The settings of host name lookups.
 package struct ResolverConfiguration: Hashable, Sendable {
@@ -22,6 +23,11 @@ package struct ResolverConfiguration: Hashable, Sendable {
   package var interface: InterfaceName?
   /// The file with the system's name servers and search domains. Default: /etc/resolv.conf.
   package var resolvConf = "/etc/resolv.conf"
+  /// The file that names the sources of host names, nsswitch.conf(5). Default: /etc/nsswitch.conf.
+  package var nsswitch = "/etc/nsswitch.conf"
+  /// The socket of systemd-resolved, which is asked instead of starting a program if ``nsswitch`` names it as a source. Default:
+  /// /run/systemd/resolve/io.systemd.Resolve.
+  package var resolved = "/run/systemd/resolve/io.systemd.Resolve"
   /// The program that asks the system for a name: a path, or a name that is searched for in the program directories. Nil if no
   /// program may be started; then the system is not asked. Default: getent.
   package var getent: String? = "getent"
@@ -34,4 +40,15 @@ package struct ResolverConfiguration: Hashable, Sendable {
 
   /// Creates settings with their defaults.
   package init() {}
+}
+
+extension ResolverConfiguration {
+  /// Whether programs of this machine ask systemd-resolved for host names, and not only its stub by DNS.
+  var usesResolved: Bool {
+    let text = FileDescriptor.text(of: nsswitch, capacity: 16_384) ?? ""
+    return text.split(whereSeparator: \.isNewline).contains { line in
+      let words = line.prefix { $0 != "#" }.split { $0 == " " || $0 == "\t" }
+      return words.first == "hosts:" && words.contains("resolve")
+    }
+  }
 }

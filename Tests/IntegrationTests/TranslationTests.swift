@@ -84,10 +84,10 @@ import Testing
     let networks = try network()
     for command in setUp.commands { try networks.near.run(command) }
     let follow = try networks.near.follow("--no-service", "--announced")
+    var last = try follow.next()
     try networks.far.advertise(from: "v1", lifetime: 600, options: setUp.options)
     // The advertisement brings the way out over IPv6. This one is told after everything that came before it.
     try networks.far.advertise(from: "v1", lifetime: 600, portal: "https://end.example/")
-    var last = try follow.next()
     while (last.object["reachability"] as? [String: Any])?["portal_api"] as? String == nil || last.ipv6 == nil {
       last = try follow.next()
     }

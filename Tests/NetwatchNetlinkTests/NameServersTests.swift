@@ -38,6 +38,48 @@ import Testing
     #expect(try servers("nameserver 10.0.0.2\n", resolved: "nameserver 10.0.0.1\n") == (["10.0.0.2"], false))
   }
 
+  @Test func `it is known whether one alone can have answered, and whether systemd-resolved asks for programs`() throws
+  {
+    let folder = try TemporaryFolder()
+    func read(_ resolvConf: String, _ resolved: String = "") throws -> NameServers {
+      try folder.write(resolvConf, to: "resolv.conf")
+      try folder.write(resolved, to: "resolved")
+      return NameServers.configured(resolvConf: folder.file("resolv.conf"), resolved: folder.file("resolved"))
+    }
+    let stub = "nameserver 127.0.0.53\n"
+    var servers = try read(stub, "nameserver 10.0.0.1\n")
+    #expect((servers.only, servers.areBehindResolved) == (.ip("10.0.0.1"), true))
+    servers = try read(stub, "nameserver 10.0.0.1\nnameserver 10.0.0.2\n")
+    #expect((servers.only, servers.areBehindResolved) == (nil, true))
+    servers = try read(stub)
+    #expect((servers.only, servers.areBehindResolved) == (.ip("127.0.0.53"), false))
+    servers = try read("nameserver 10.0.0.1\n", "nameserver 10.0.0.2\n")
+    #expect((servers.only, servers.areBehindResolved) == (.ip("10.0.0.1"), false))
+  }
+
+  @Test func `resolved.conf says whether it asks by TLS only, and the last part counts`() throws {
+    let folder = try TemporaryFolder()
+    let folders = [folder.file("usr"), folder.file("etc")]
+    func asks() -> Bool { NameServers.asksByTLSOnly(folders) }
+    #expect(!asks())
+    try folder.write("[Resolve]\n#DNSOverTLS=yes\nDNSSEC=yes\n", to: "usr/resolved.conf")
+    #expect(!asks())
+    try folder.write("[Resolve]\nDNSOverTLS = Yes\n", to: "usr/resolved.conf")
+    #expect(asks())
+    // The file of the machine replaces that of the distribution.
+    try folder.write("[Resolve]\n", to: "etc/resolved.conf")
+    #expect(!asks())
+    try folder.write("[Resolve]\nDNSOverTLS=true\n", to: "usr/resolved.conf.d/20-tls.conf")
+    #expect(asks())
+    try folder.write("[Resolve]\nDNSOverTLS=opportunistic\n", to: "etc/resolved.conf.d/30-mine.conf")
+    #expect(!asks())
+    // A part of the same name replaces the other one.
+    try folder.write("[Resolve]\nDNSOverTLS=1\n", to: "usr/resolved.conf.d/30-mine.conf")
+    #expect(!asks())
+    try folder.write("DNSOverTLS=1\n", to: "etc/resolved.conf.d/99.conf.old")
+    #expect(!asks())
+  }
+
   @Test func `without a file there is none, and whatever stands in one, no more than sixteen`() throws {
     #expect(NameServers.configured(resolvConf: "/nowhere/resolv.conf", resolved: "/nowhere/resolved").addresses.isEmpty)
     let many = (1...200).map { "nameserver 10.0.0.\($0)\n" }.joined()

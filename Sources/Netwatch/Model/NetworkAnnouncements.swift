@@ -12,9 +12,15 @@ public struct NetworkAnnouncements: Hashable, Sendable {
   /// ``NetworkPath/translation`` says who translates the IPv4 of this machine.
   public package(set) var translationPrefix: NAT64Prefix?
 
+  /// The name servers that the network has named: by DHCP or the program that manages the link, then by router advertisements. Programs
+  /// of this machine may be configured to ask others.
+  public package(set) var nameServers: [InternetAddress]
+
   package init(
-    portalAPI: PortalAPI? = nil, captivePortal: CaptivePortal? = nil, translationPrefix: NAT64Prefix? = nil
+    portalAPI: PortalAPI? = nil, captivePortal: CaptivePortal? = nil, translationPrefix: NAT64Prefix? = nil,
+    nameServers: [InternetAddress] = []
   ) {
+    self.nameServers = nameServers
     self.portalAPI = portalAPI
     self.captivePortal = captivePortal
     self.translationPrefix = translationPrefix

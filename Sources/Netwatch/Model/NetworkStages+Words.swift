@@ -46,6 +46,8 @@ extension StageFinding {
     case .local: "the server on this machine does not tell which servers it asks\(advice)"
     case .noServer: "none is configured"
     case .noAnswer: address.map { "\($0) does not answer" } ?? "no server answers"
+    case .resolverFailed: "the resolver on this machine has no answer, though \(name) has one"
+    case .tlsFailed: "no answer over TLS, though \(name) has one by plain DNS"
     case .full: "answers"
     case .portal: "a login page answers in its place"
     case .none: "does not answer"

@@ -55,6 +55,11 @@ public struct StageFinding: Hashable, Sendable {
     case noServer = "no_server"
     /// Name servers: none has answered in time, or each has refused to.
     case noAnswer = "no_answer"
+    /// Name servers: the resolver on this machine, systemd-resolved, does not run or has no answer, though a server that it asks has one.
+    case resolverFailed = "resolver_failed"
+    /// Name servers: the resolver on this machine asks by DNS over TLS only and has no answer, though a server that it asks has one by
+    /// plain DNS.
+    case tlsFailed = "tls_failed"
 
     // About the internet, by a probe.
     /// Internet: a probe has got the expected answer.
@@ -97,7 +102,9 @@ extension StageFinding.Evidence {
   public var state: StageFinding.State {
     switch self {
     case .running, .configured, .neighbourReachable, .answered, .full: .ok
-    case .noCarrier, .linkDown, .noLink, .noAddress, .neighbourFailed, .noRoute, .noAnswer, .portal, .none: .failed
+    case .noCarrier, .linkDown, .noLink, .noAddress, .neighbourFailed, .noRoute, .noAnswer, .resolverFailed, .tlsFailed,
+      .portal, .none:
+      .failed
     case .notExamined, .neighbourStale, .neighbourUnresolved, .neighbourPermanent, .noNeighbours, .noGateway, .routed,
       .local, .noServer, .notProbed:
       .unknown

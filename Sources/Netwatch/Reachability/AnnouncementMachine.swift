@@ -71,11 +71,12 @@ package struct AnnouncementMachine: Sendable {
   /// What the network that carries the path has said.
   package var announcements: NetworkAnnouncements {
     NetworkAnnouncements(
-      portalAPI: attachment?.portalAPI, translationPrefix: attachment?.translationPrefixes.values.first)
+      portalAPI: attachment?.portalAPI, translationPrefix: attachment?.translationPrefixes.values.first,
+      nameServers: nameServers)
   }
 
   /// The name servers that the network has named for the link that carries the path: those of the lease, then those of routers.
-  package var nameServers: [InternetAddress] {
+  private var nameServers: [InternetAddress] {
     let leased = attachment?.leased?.nameServers ?? []
     return leased + (attachment?.nameServers.values.filter { !leased.contains($0) } ?? [])
   }

@@ -43,7 +43,7 @@ package final class AnnouncementWatch {
   /// The name servers of the link that carries the path: those that the network has named, else those that the machine is configured to
   /// use. Servers on this machine are left out, because they may ask over any link.
   package var nameServers: [InternetAddress] {
-    let named = machine.nameServers.filter { !$0.isLoopback }
+    let named = announcements.nameServers.filter { !$0.isLoopback }
     return named.isEmpty ? NameServers.configured().addresses : named
   }
 

@@ -60,20 +60,56 @@ final class TargetHost {
 final class ServerQuestion {
   /// The time to wait for a name server. A probe waits longer, so its result does not come first.
   private static let patience = Duration.seconds(4)
+  /// The time to wait for a server that the silent resolver of this machine asks.
+  private static let secondPatience = Duration.seconds(2)
 
   #if Hostnames
+    private let host: HostName
+    private let name: HostName
+    private let servers: NameServers
+    private let loop: EventLoop
+    private let concluded: (StageFinding?) -> Void
     private var lookup: ServerLookup?
 
     /// Asks.
     ///
-    /// - Parameter concluded: The closure that gets what the answers show; nil if they show nothing.
-    init?(_ host: HostName, on loop: EventLoop, concluded: @escaping (StageFinding.Evidence?) -> Void) {
+    /// - Parameters:
+    ///   - servers: The servers that are configured.
+    ///   - concluded: The closure that gets what the answers show; nil if they show nothing.
+    init?(
+      _ host: HostName, to servers: NameServers, on loop: EventLoop, concluded: @escaping (StageFinding?) -> Void
+    ) {
       guard let name = try? host.inASCII() else { return nil }
+      self.host = host
+      self.name = name
+      self.servers = servers
+      self.loop = loop
+      self.concluded = concluded
       var configuration = ResolverConfiguration()
       configuration.timeout = Self.patience
-      lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) {
-        concluded(Self.evidence(of: $0))
+      lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) { [unowned self] outcome in
+        let evidence = Self.evidence(of: outcome)
+        if evidence == .noAnswer, servers.areBehindResolved { return askServersThemselves() }
+        conclude(evidence)
       }
+    }
+
+    /// Asks the servers behind systemd-resolved, because that has no answer: only then it is known who fails.
+    private func askServersThemselves() {
+      var configuration = ResolverConfiguration()
+      configuration.timeout = Self.secondPatience
+      configuration.servers = servers.addresses.map { ResolverConfiguration.Server($0) }
+      lookup = ServerLookup(of: host, name, on: loop, configuration, inHostsFile: false) { [unowned self] outcome in
+        switch Self.evidence(of: outcome) {
+        case .answered?: conclude(NameServers.asksByTLSOnly ? .tlsFailed : .resolverFailed)
+        default: conclude(.noAnswer)
+        }
+      }
+    }
+
+    private func conclude(_ evidence: StageFinding.Evidence?) {
+      lookup = nil
+      concluded(evidence.map { StageFinding($0, servers.only) })
     }
 
     private static func evidence(of outcome: Resolution.Outcome) -> StageFinding.Evidence? {
@@ -90,6 +126,8 @@ final class ServerQuestion {
       }
     }
   #else
-    init?(_ host: HostName, on loop: EventLoop, concluded: @escaping (StageFinding.Evidence?) -> Void) { return nil }
+    init?(
+      _ host: HostName, to servers: NameServers, on loop: EventLoop, concluded: @escaping (StageFinding?) -> Void
+    ) { return nil }
   #endif
 }

@@ -14,6 +14,13 @@ struct NameServers: Equatable {
   let addresses: [InternetAddress]
   /// Whether there is a server on this machine, which does not tell which servers it asks.
   let hasLocal: Bool
+  /// Whether programs ask systemd-resolved on this machine, which asks the servers in ``addresses``.
+  let areBehindResolved: Bool
+  /// The only server that can have answered; nil if there are several.
+  let only: InternetAddress?
+
+  /// No server.
+  static let none = NameServers([])
 
   /// Returns the servers in resolv.conf(5). systemd-resolved enters itself there, and keeps the servers that it asks in its own
   /// file.
@@ -23,12 +30,50 @@ struct NameServers: Equatable {
     let named = addresses(in: resolvConf)
     guard !named.isEmpty, named.allSatisfy(resolvedListener.contains) else { return NameServers(named) }
     let uplinks = addresses(in: resolved)
-    return NameServers(uplinks.isEmpty ? named : uplinks)
+    return uplinks.isEmpty ? NameServers(named) : NameServers(uplinks, areBehindResolved: true)
   }
 
-  private init(_ servers: [InternetAddress]) {
+  private init(_ servers: [InternetAddress], areBehindResolved: Bool = false) {
     addresses = servers.filter { !$0.isLoopback }
     hasLocal = servers.contains(where: \.isLoopback)
+    self.areBehindResolved = areBehindResolved
+    only = servers.count == 1 ? servers[0] : nil
+  }
+
+  // MARK: systemd-resolved
+
+  /// The socket of systemd-resolved.
+  private static let resolvedSocket = "/run/systemd/resolve/io.systemd.Resolve"
+  /// Where resolved.conf(5) and its parts are, those first that count least.
+  private static let resolvedFolders = ["/usr/lib/systemd", "/usr/local/lib/systemd", "/run/systemd", "/etc/systemd"]
+
+  /// Whether systemd-resolved runs and is configured to ask its servers by DNS over TLS only.
+  static var asksByTLSOnly: Bool {
+    guard (try? UnixSocket.connect(to: resolvedSocket)) != nil else { return false }
+    return asksByTLSOnly(resolvedFolders)
+  }
+
+  /// Reads the setting `DNSOverTLS=` of resolved.conf(5), of which the last one counts: the main file, then parts by their names.
+  static func asksByTLSOnly(_ folders: [String]) -> Bool {
+    var parts: [String: String] = [:]
+    for folder in folders {
+      for name in FileDescriptor.names(inFolder: "\(folder)/resolved.conf.d") where name.hasSuffix(".conf") {
+        parts[name] = "\(folder)/resolved.conf.d/\(name)"
+      }
+    }
+    let main = folders.reversed().map { "\($0)/resolved.conf" }.first { FileDescriptor.text(of: $0) != nil }
+    let files = [main].compactMap(\.self) + parts.sorted { $0.key < $1.key }.map(\.value)
+    let values = files.flatMap { file in
+      (FileDescriptor.text(of: file, capacity: longestFile) ?? "").split(whereSeparator: \.isNewline).compactMap(Self.tlsSetting)
+    }
+    return values.last ?? false
+  }
+
+  /// Reads `DNSOverTLS=yes`; nil for another line.
+  private static func tlsSetting(in line: Substring) -> Bool? {
+    let sides = line.split(separator: "=", maxSplits: 1).map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+    guard sides.count == 2, sides[0] == "dnsovertls" else { return nil }
+    return ["yes", "y", "true", "t", "on", "1"].contains(sides[1])
   }
 
   private static func addresses(in path: String) -> [InternetAddress] {

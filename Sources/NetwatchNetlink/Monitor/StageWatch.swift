@@ -21,8 +21,8 @@ package final class StageWatch {
   private var lookup: ServerQuestion?
   /// The finding of the last request to the name servers; nil if there was none over this path.
   private var answer: StageFinding?
-  /// The only configured server; nil if there are several, because it is not known which one has answered.
-  private var onlyServer: InternetAddress?
+  /// The servers that were configured when they were looked up last.
+  private var servers = NameServers.none
   /// The finding about the routes to the name servers.
   private var routes = StageFinding(.notExamined)
   private var configurationWatch: PathWatch?
@@ -136,8 +136,7 @@ package final class StageWatch {
       routes = StageFinding(.notExamined)
       return
     }
-    let servers = NameServers.configured()
-    onlyServer = servers.addresses.count == 1 && !servers.hasLocal ? servers.addresses[0] : nil
+    servers = NameServers.configured()
     if let routed = servers.addresses.first(where: gateways.isRouted) {
       routes = StageFinding(.routed, routed)
     } else if servers.hasLocal {
@@ -153,9 +152,9 @@ package final class StageWatch {
     guard lookup == nil, let host else { return }
     // The record that waits for the probe has not passed through here.
     if path == nil { lookUpServers() }
-    lookup = ServerQuestion(host, on: loop) { [unowned self] evidence in
+    lookup = ServerQuestion(host, to: servers, on: loop) { [unowned self] finding in
       lookup = nil
-      answer = evidence.map { StageFinding($0, onlyServer) }
+      answer = finding
       handle(.nameServers(answer ?? routes), at: .now)
     }
   }

@@ -57,7 +57,8 @@ extension NetworkAnnouncements {
     self.init(
       portalAPI: portal.string.flatMap(PortalAPI.init),
       captivePortal: reachability["captive_portal"].flatMap(CaptivePortal.init),
-      translationPrefix: reachability["translation"]?["prefix"]?.string.flatMap(NAT64Prefix.init))
+      translationPrefix: reachability["translation"]?["prefix"]?.string.flatMap(NAT64Prefix.init),
+      nameServers: reachability["name_servers"]?.array?.compactMap { $0.string.flatMap(InternetAddress.init) } ?? [])
   }
 }
 

@@ -95,6 +95,8 @@ extension LineBuffer {
       append(#","portal_api":"#)
       if let portal = announcements.portalAPI { appendQuoted(portal.description) } else { append("null") }
       if let portal = announcements.captivePortal { append(portal) }
+      append(#","name_servers":"#)
+      appendList(announcements.nameServers) { $0.appendQuoted($1.description) }
       append(record.path.translation(announcements))
     }
     append("}")

@@ -86,6 +86,8 @@ export interface Path {
    * `announced`.
    */
   readonly portalApi: string | null;
+  /** The addresses of the name servers that the network has named. Empty if it has named none, or without the option `announced`. */
+  readonly nameServers: readonly string[];
   /** The prefix of NAT64 that a router has advertised (RFC 8781). Null if none has, or without the option `announced`. */
   readonly nat64Prefix: string | null;
   /**

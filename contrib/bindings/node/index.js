@@ -112,6 +112,7 @@ function pathOf(line, description) {
     internet: event.reachability.internet ?? null,
     portalUrl: event.reachability.portal_url ?? null,
     portalApi: event.reachability.portal_api ?? null,
+    nameServers: Object.freeze(event.reachability.name_servers ?? []),
     nat64Prefix: event.reachability.translation?.prefix ?? null,
     translatedBy: event.reachability.translation?.by ?? null,
     captivePortal: captivePortalOf(event.reachability.captive_portal),

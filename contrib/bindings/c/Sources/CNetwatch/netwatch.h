@@ -110,12 +110,12 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
 /*
  * Returns a field of the state as text: "medium", "scope", "interface", "reason", "description", "vpn", "ssid", "ipv4", "ipv6",
  * "gateway4", "gateway6", "expensive", "expensive_because", "constrained", "network_id", "internet", "portal_url", "portal_api",
- * "nat64_prefix", "translated_by", "captive", "login_url", "session_seconds", "session_bytes", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps", "signal_dbm", "visible", "in_flight", "rules_fault". Booleans are "1" or
+ * "name_servers", "nat64_prefix", "translated_by", "captive", "login_url", "session_seconds", "session_bytes", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps", "signal_dbm", "visible", "in_flight", "rules_fault". Booleans are "1" or
  * "0", and numbers are decimal. "scope" is "local" if nothing leads to the internet, but other machines of the own network are
  * known. "vpn" is the name of the VPN's interface. "reason" is the reason of the line that netwatch_line() returns, and
  * "description" the path in words, such as "wired eth0, 10.0.0.2; via VPN tun0" or "not reachable: no carrier". "rules_fault" is a
  * sentence about the first line of the files of rules that is not understood, with its file and number. Some fields need an
- * option: "network_id" needs network-id, "internet" and "portal_url" need probe, "portal_api", "nat64_prefix" and "translated_by" need announced, "captive", "login_url",
+ * option: "network_id" needs network-id, "internet" and "portal_url" need probe, "portal_api", "name_servers", "nat64_prefix" and "translated_by" need announced, "captive", "login_url",
  * "session_seconds" and "session_bytes" need portal-api, "stage" (the first
  * one that fails) needs stages, "rtt_ms" and "loss_percent" need quality, and "rx_bps" and "tx_bps" need traffic.
  *

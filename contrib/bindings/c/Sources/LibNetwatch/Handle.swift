@@ -101,6 +101,7 @@ import NetwatchStream
     case signal = "signal_dbm"
     case portalURL = "portal_url"
     case portalAPI = "portal_api"
+    case nameServers = "name_servers"
     case prefix = "nat64_prefix"
     case translator = "translated_by"
     case loginURL = "login_url"
@@ -124,6 +125,9 @@ import NetwatchStream
       case .internet: return record.internet?.rawValue
       case .portalURL: return record.portalURL?.description
       case .portalAPI: return record.announcements?.portalAPI?.description
+      case .nameServers:
+        let servers = record.announcements?.nameServers ?? []
+        return servers.isEmpty ? nil : servers.map(\.description).joined(separator: " ")
       case .prefix: return translation?.prefix?.description
       case .translator: return translation?.translator.rawValue
       case .captive: return portal.map { $0.isCaptive ? "1" : "0" }
@@ -155,7 +159,7 @@ import NetwatchStream
       case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
-      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .prefix, .translator, .captive, .loginURL, .sessionSeconds,
+      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .nameServers, .prefix, .translator, .captive, .loginURL, .sessionSeconds,
         .sessionBytes,
         .stage, .visible, .inFlight, .rulesFault:
         nil

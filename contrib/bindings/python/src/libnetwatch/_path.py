@@ -6,7 +6,7 @@ import enum
 import functools
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 
 class Status(enum.IntEnum):
@@ -137,6 +137,9 @@ class Path:
     """The URI at which the network says whether a login is needed (RFC 8910). None if it has said nothing, or without the option
     `announced`."""
 
+    name_servers: Tuple[str, ...] = ()
+    """The addresses of the name servers that the network has named. Empty if it has named none, or without the option `announced`."""
+
     nat64_prefix: Optional[str] = None
     """The prefix of NAT64 that a router has advertised (RFC 8781). None if none has, or without the option `announced`."""
 
@@ -222,6 +225,7 @@ class Path:
             rtt_ms=quality.get("rtt_ms"),
             loss_percent=quality.get("loss_percent"),
             portal_api=reachability.get("portal_api"),
+            name_servers=tuple(reachability.get("name_servers", ())),
             nat64_prefix=translation.get("prefix"),
             translated_by=translation.get("by"),
             captive_portal=None if portal is None else CaptivePortal(**{name: portal[name] for name in _PORTAL_FIELDS}),
