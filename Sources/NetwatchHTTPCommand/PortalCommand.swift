@@ -19,7 +19,7 @@ struct PortalCommand {
   @OptionTable<PortalCommand> static var options: [Option<PortalCommand>] {
     Option.operand("url", of: [.portal], help: "The API to ask.", by: Self.checked) { $0.address = $1 }
       .required()
-    Option.text("--interface", value: "name", of: [.portal], help: "Go out over this interface only.") {
+    Option.text("--interface", value: "name", of: [.portal], help: "Go out over this interface, and no other.") {
       $0.interface = $1
     }
     Option.text(

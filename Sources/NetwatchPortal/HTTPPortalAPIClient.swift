@@ -18,7 +18,7 @@ import NetwatchResolver
 /// trusts. At most three redirects are followed, all with https. No cookie, credential, proxy or client certificate is used. At most
 /// 64 KiB of a response are read, and it counts only if its type is `application/captive+json`.
 ///
-/// Linux before 5.7 does not let a program without CAP_NET_RAW bind its sockets to a link, so the link is then only preferred.
+/// Linux before 5.7 does not let a program without CAP_NET_RAW bind its sockets to a link. Nothing is asked then.
 public struct HTTPPortalAPIClient: PortalAPIClient {
   /// The most redirects that are followed.
   private static let mostRedirects = 3
@@ -59,6 +59,11 @@ public struct HTTPPortalAPIClient: PortalAPIClient {
   package func portal(
     at address: PortalURL, over interface: String, _ servers: [InternetAddress]
   ) async throws -> CaptivePortal {
+    do throws(SystemError) {
+      try LinkBinding.check(interface)
+    } catch {
+      throw PlainError("nothing can be bound to the interface '\(interface.sanitizedForTerminal)': \(error.message)")
+    }
     guard var url = URL(string: address.description) else { throw PlainError("the address is no URL") }
     for _ in 0...Self.mostRedirects {
       let reply = try await get(url, over: interface, servers)

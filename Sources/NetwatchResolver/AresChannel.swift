@@ -75,7 +75,7 @@ import NetwatchLibC
     }
     unsafe self.channel = channel
     self.context = context
-    // An unprivileged program may bind sockets since Linux 5.7. Before that, c-ares uses them as they are.
+    // Where a program may not bind sockets, c-ares uses them as they are; whoever sets this has found out.
     if let interface = configuration.interface { unsafe ares_set_local_dev(channel, interface.text) }
     try use(configuration.servers)
   }

@@ -100,7 +100,8 @@ package final class HostLookup {
   private func conclude(_ answer: SystemLookup.Answer, after denial: ResolverError?, by source: String) {
     if case .addresses(let addresses) = answer { return conclude(.success(Resolution(addresses: addresses))) }
     let error = ResolverError(
-      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: source, code: 0, message: "\(answer)")
+      kind: answer == .silence ? .timedOut : .noSuchName, name: name.text, operation: source, code: 0,
+      message: "\(answer)")
     conclude(.failure(denial ?? error))
   }
 

@@ -102,7 +102,9 @@ final class ResolvedLookup {
     guard let list = response["parameters"]?["addresses"]?.array else { return .unavailable }
     var addresses: [InternetAddress] = []
     for case let bytes? in list.map({ Self.bytes($0["address"]) }) where addresses.count < Resolution.mostAddresses {
-      guard let address = InternetAddress(bytes: bytes), !address.isLinkLocal, !addresses.contains(address) else { continue }
+      guard let address = InternetAddress(bytes: bytes), !address.isLinkLocal, !addresses.contains(address) else {
+        continue
+      }
       addresses.append(address)
     }
     return addresses.isEmpty ? .none : .addresses(addresses)

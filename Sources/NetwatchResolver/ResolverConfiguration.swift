@@ -19,7 +19,7 @@ package struct ResolverConfiguration: Hashable, Sendable {
 
   /// The servers to ask. Default: empty, which means those in `resolvConf`.
   package var servers: [Server] = []
-  /// The link over which the servers are asked; the kernel refuses any other. Default: nil, the routes decide.
+  /// The link over which the servers are asked, for a program that may bind sockets to it. Default: nil, the routes decide.
   package var interface: InterfaceName?
   /// The file with the system's name servers and search domains. Default: /etc/resolv.conf.
   package var resolvConf = "/etc/resolv.conf"

@@ -228,6 +228,12 @@ import Testing
       let result = try ChildProcess.run(portal.command(Array(words[0...2] + servers + words[3...])))
       #expect(result.output.first?.hasPrefix("no answer: ") == true)
     }
+    let none = try ChildProcess.run(
+      portal.command([words[0], "portal", "--interface=none0", "--name-server=10.0.0.2", "--", Portal.address]))
+    #expect(none.output == ["no answer: nothing can be bound to the interface 'none0': No such device"])
+    let unnamed = try ChildProcess.run(
+      portal.command([words[0], "portal", "--name-server=10.0.0.2", "--", Portal.address]))
+    #expect(unnamed.output == ["no answer: nothing can be bound to the interface '': No such device"])
     #expect(portal.requests == [])
   }
 

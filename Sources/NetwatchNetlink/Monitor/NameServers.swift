@@ -64,7 +64,8 @@ struct NameServers: Equatable {
     let main = folders.reversed().map { "\($0)/resolved.conf" }.first { FileDescriptor.text(of: $0) != nil }
     let files = [main].compactMap(\.self) + parts.sorted { $0.key < $1.key }.map(\.value)
     let values = files.flatMap { file in
-      (FileDescriptor.text(of: file, capacity: longestFile) ?? "").split(whereSeparator: \.isNewline).compactMap(Self.tlsSetting)
+      (FileDescriptor.text(of: file, capacity: longestFile) ?? "").split(whereSeparator: \.isNewline).compactMap(
+        Self.tlsSetting)
     }
     return values.last ?? false
   }

@@ -240,7 +240,8 @@ final class GatewayNudge {
   private func bindToLink() {
     var name = [CChar](repeating: 0, count: Int(IF_NAMESIZE))
     guard unsafe if_indextoname(UInt32(bitPattern: gateway.interfaceIndex), &name) != nil else { return }
-    unsafe setsockopt(descriptor.rawValue, SOL_SOCKET, SO_BINDTODEVICE, &name, socklen_t(name.count))
+    let link = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    try? LinkBinding.bind(descriptor.rawValue, to: link)
   }
 
   private func connect() throws(SystemError) {
