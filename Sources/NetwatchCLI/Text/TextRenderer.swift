@@ -203,7 +203,7 @@ final class TextRenderer: LineRenderer {
     if let portal = record.portalURL, record.event != .activity { details.append(portal.encoded) }
     if let announcements = record.announcements, record.event == .initial || record.event == .reachability {
       details += announcementDetails(announcements)
-      if let translation = path.translation(announcements) {
+      if let translation = record.translation {
         if let prefix = translation.prefix { details.append("NAT64 \(prefix)") }
         if translation.translator == .clat { details.append("IPv4 translated") }
       }

@@ -57,9 +57,8 @@ package final class PortalSchedule {
     }
   }
 
-  /// Ends everything.
+  /// Begins no more requests. Whoever owns the schedule ends the one that runs.
   package func stop() {
-    handle(.announced(nil, over: nil))
     timer.stop()
     clockWatch = nil
   }

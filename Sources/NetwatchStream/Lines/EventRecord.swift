@@ -103,6 +103,9 @@ public struct EventRecord: Hashable, Sendable {
   /// What the network has said about itself; nil if that was not asked for.
   public var announcements: NetworkAnnouncements?
 
+  /// How IPv4 is translated; nil if that was not asked for, or nothing is known of it.
+  public var translation: IPv4Translation? { announcements.flatMap { path.translation($0) } }
+
   /// The address of the login page: the one that the network itself names while a login is needed, else ``portalURL``.
   public var loginPage: PortalURL? {
     if let portal = announcements?.captivePortal, portal.isCaptive, let page = portal.loginPage { return page }

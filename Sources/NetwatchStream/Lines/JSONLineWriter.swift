@@ -97,7 +97,7 @@ extension LineBuffer {
       if let portal = announcements.captivePortal { append(portal) }
       append(#","name_servers":"#)
       appendList(announcements.nameServers) { $0.appendQuoted($1.description) }
-      append(record.path.translation(announcements))
+      append(record.translation)
     }
     append("}")
     if let lost = record.lost { append(lost) }

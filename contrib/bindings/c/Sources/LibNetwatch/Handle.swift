@@ -117,7 +117,7 @@ import NetwatchStream
       let record = monitor.record
       let path = record.path
       let portal = record.announcements?.captivePortal
-      let translation = record.announcements.flatMap(path.translation)
+      let translation = record.translation
       switch self {
       case .scope: return path.isLocalOnly ? "local" : nil
       case .reason: return record.reason
