@@ -100,6 +100,10 @@ import Testing
     server.signal(SIGKILL)
     _ = try server.wait()
     _ = try read(follow, until: "no_answer 10.0.0.2")
+    // The probe ends before the name servers have been asked, and the only line waits for both.
+    let words = try ChildProcess.run(
+      machine.command([Programs.netwatch, "status", "--no-service", "--stages", "--probe", "http://probe.example/"]))
+    #expect(words.output.contains { $0.contains("10.0.0.2 does not answer") }, "\(words.output)")
   }
 
   @Test func `DNS over TLS that is blocked is told, where plain DNS works`() throws {

@@ -124,6 +124,12 @@ final class Figures {
   /// Notes that a probe of the internet begins.
   func probeBegins() { stageWatch?.probeBegins() }
 
+  /// Whether an answer of the name servers is still to come.
+  var isAsking: Bool { stageWatch?.isAsking ?? false }
+
+  /// Calls `body` when the name servers have answered, or have not in time.
+  func onAnswer(_ body: @escaping () -> Void) { stageWatch?.answered = body }
+
   // MARK: A service
 
   /// Takes the figures of a service, in a record of the event `traffic` or `quality`. Figures of a link that does not carry the

@@ -27,9 +27,9 @@ package final class StatusSource {
   private var announcements: AnnouncementWatch?
   /// Nil unless the portal API of the network is asked.
   private var portals: PortalRunner?
-  /// Whether the first line waits for the answer of the portal API.
-  private var holdsForPortal: Bool
-  /// The record that waits for that answer; nil if none does.
+  /// Whether the first line waits for the answers of the portal API and of the name servers.
+  private var holdsFirstLine: Bool
+  /// The record that waits for those answers; nil if none does.
   private var heldRecord: EventRecord?
   private var isFinished = false
   /// The error that ended the source; nil if there is none.
@@ -48,7 +48,7 @@ package final class StatusSource {
     self.options = options
     self.loop = loop
     self.emit = emit
-    holdsForPortal = options.portal?.holdsFirstLine ?? false
+    holdsFirstLine = options.portal?.holdsFirstLine ?? options.probe?.holdsFirstLine ?? false
     merger = StatusMerger(options.serviceUse, signalChanges: options.configuration.wifi.signal)
     options.input.onFailure { [unowned self] error in fail(error) }
     ruledProbe = options.probeByRule == nil ? nil : options.rules?.rules.probe
@@ -65,6 +65,7 @@ package final class StatusSource {
       options, on: loop,
       addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
       emit: { [unowned self] in emitFigures($0, at: $1) })
+    figures?.onAnswer { [unowned self] in release() }
     if options.configuration.hearsAnnouncements { try hearAnnouncements() }
     if let portal = options.portal { try askPortal(portal) }
     local.linksChanged = { [unowned self] in
@@ -168,16 +169,17 @@ package final class StatusSource {
     let record = merger.sequence.append(record)
     announcements?.follow(record.path)
     figures?.follow(record)
-    if !holdsForPortal { emitWithFigures(record) }
+    if !holdsFirstLine { emitWithFigures(record) }
     portals?.follow(announcements?.announcements, on: record.path)
-    guard holdsForPortal else { return }
+    guard holdsFirstLine else { return }
     heldRecord = record.asInitial
-    if portals?.awaitsAnswer != true { release() }
+    release()
   }
 
   /// Passes on the last record again, with the current figures.
   private func emitFigures(_ event: EventRecord.Event, at moment: EventTimestamp) {
-    guard !isFinished, let record = merger.sequence.repeated(as: event, at: moment) else { return }
+    // The record that is held gets the figures when it is passed on.
+    guard !isFinished, heldRecord == nil, let record = merger.sequence.repeated(as: event, at: moment) else { return }
     emitWithFigures(record)
   }
 
@@ -315,17 +317,17 @@ package final class StatusSource {
   }
 
   private func portalHasAnswered(_ reason: ReachabilityReason?) {
-    if holdsForPortal { return release() }
+    if holdsFirstLine { return release() }
     guard let reason else { return }
     // The network has just let this machine through, or does not any more.
     if case .announcementChanged = reason { probes?.probeAgain() }
     addAgain(because: reason, at: .now)
   }
 
+  /// Passes the first record on, unless an answer for it is still to come.
   private func release() {
-    holdsForPortal = false
-    guard !isFinished, let record = heldRecord else { return }
-    heldRecord = nil
+    guard !isFinished, let record = heldRecord, portals?.awaitsAnswer != true, figures?.isAsking != true else { return }
+    (holdsFirstLine, heldRecord) = (false, nil)
     emitWithFigures(record)
   }
 

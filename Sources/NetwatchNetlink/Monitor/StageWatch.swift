@@ -21,6 +21,8 @@ package final class StageWatch {
   private var lookup: ServerQuestion?
   /// The finding of the last request to the name servers; nil if there was none over this path.
   private var answer: StageFinding?
+  /// The closure that is called when the name servers have answered, or have not in time. Default: nothing.
+  package var answered: () -> Void = {}
   /// The servers that were configured when they were looked up last.
   private var servers = NameServers.none
   /// The finding about the routes to the name servers.
@@ -156,8 +158,12 @@ package final class StageWatch {
       lookup = nil
       answer = finding
       handle(.nameServers(answer ?? routes), at: .now)
+      answered()
     }
   }
+
+  /// Whether an answer of the name servers is still to come.
+  package var isAsking: Bool { lookup != nil }
 
   // MARK: Nudges
 
