@@ -8,6 +8,7 @@
 /* <linux/if.h> has IFF_LOWER_UP, <linux/rtnetlink.h> the messages; the rest are the attributes of addresses, links and rules,
    generic netlink, nl80211 and sock_diag. <linux/tcp.h> would define glibc's struct tcp_info again. */
 #include <linux/ethtool.h>
+#include <linux/ethtool_netlink.h>
 #include <linux/fib_rules.h>
 #include <linux/filter.h>
 #include <linux/genetlink.h>

@@ -159,7 +159,7 @@ import Testing
     let csv = try log("--csv")
     #expect(
       csv[0]
-        == "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us,carrier_losses"
+        == "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us,carrier_losses,note"
     )
     #expect(csv[1].contains(",change,wifi,virtual,v0,,,false,,initial,1,,"))
     #expect(csv.count == 3)

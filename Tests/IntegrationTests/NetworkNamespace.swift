@@ -198,7 +198,9 @@ final class NetworkNamespace {
 
   /// Starts `netwatch --follow` without `--record`, even in the guest. While netwatch records, it asks the kernel by
   /// netlink only.
-  func followUnrecorded() throws -> Follow { try Follow(ChildProcess(command(Programs.follow([])))) }
+  func followUnrecorded(_ arguments: String...) throws -> Follow {
+    try Follow(ChildProcess(command(Programs.follow(arguments))))
+  }
 
   /// Starts `netwatch --follow` as an ordinary user if the test runs as root. A user namespace has no ordinary user.
   func followAsNobody(from folder: TemporaryFolder, _ arguments: String...) throws -> Follow {

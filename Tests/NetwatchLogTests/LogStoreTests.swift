@@ -202,7 +202,7 @@ import Testing
       if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
       if byte == UInt8(ascii: ","), !isQuoted { cells.append([]) } else { cells[cells.count - 1].append(byte) }
     }
-    #expect(cells.count == 15)
+    #expect(cells.count == 16)
     let quoted = name.unicodeScalars.map { $0 == "\"" ? "\"\"" : String($0) }.joined()
     #expect(cells[5] == Array("\"\(quoted)\"".utf8))
   }

@@ -193,6 +193,7 @@ import Testing
     (WirelessCorpus.deauthenticated, NL80211_CMD_DEAUTHENTICATE), (WirelessCorpus.joinedAdHoc, NL80211_CMD_JOIN_IBSS),
     (WirelessCorpus.interfaceChanged, NL80211_CMD_SET_INTERFACE),
     (WirelessCorpus.interfaceRemoved, NL80211_CMD_DEL_INTERFACE),
+    (WirelessCorpus.authenticated, NL80211_CMD_AUTHENTICATE), (WirelessCorpus.associated, NL80211_CMD_ASSOCIATE),
     (MessageBuilder.wireless(NL80211_CMD_ROAM, link: 2), NL80211_CMD_ROAM),
     (MessageBuilder.wireless(NL80211_CMD_DISASSOCIATE, link: 2), NL80211_CMD_DISASSOCIATE),
   ])
@@ -210,11 +211,68 @@ import Testing
   }
 
   @Test(arguments: [
-    WirelessCorpus.authenticated, WirelessCorpus.associated, WirelessCorpus.peerAdded, WirelessCorpus.peer,
+    WirelessCorpus.peerAdded, WirelessCorpus.peer,
     MessageBuilder.wireless(NL80211_CMD_NEW_SCAN_RESULTS, link: 2), MessageBuilder.wireless(NL80211_CMD_FRAME, link: 2),
     MessageBuilder.wireless(NL80211_CMD_NOTIFY_CQM, link: 2), MessageBuilder(type: 32).bytes, [],
   ])
   func `the filter drops messages that cannot matter`(_ bytes: [UInt8]) {
     #expect(Wireless.filter.run(bytes) == 0)
   }
+
+  // MARK: The end of a connection
+
+  private static func message(_ command: nl80211_commands, _ fill: (inout MessageBuilder) -> Void) -> [UInt8] {
+    var message = MessageBuilder(type: Int(WirelessCorpus.family))
+    message.append([UInt8(command.rawValue), 1, 0, 0])
+    message.attribute(Int(NL80211_ATTR_IFINDEX.rawValue), number: UInt32(2))
+    fill(&message)
+    return message.bytes
+  }
+
+  /// A message about the end of a connection.
+  private static func end(_ reason: UInt16?, byAccessPoint: Bool) -> [UInt8] {
+    message(NL80211_CMD_DISCONNECT) {
+      if let reason { $0.attribute(Int(NL80211_ATTR_REASON_CODE.rawValue), number: reason) }
+      if byAccessPoint { $0.attribute(Int(NL80211_ATTR_DISCONNECTED_BY_AP.rawValue), []) }
+    }
+  }
+
+  /// A message with a frame of an access point, whose body follows 24 bytes of header.
+  private static func frame(_ command: nl80211_commands, _ type: UInt8, _ body: [UInt8]) -> [UInt8] {
+    message(command) {
+      $0.attribute(Int(NL80211_ATTR_FRAME.rawValue), [type] + [UInt8](repeating: 0, count: 23) + body)
+    }
+  }
+
+  @Test(arguments: [
+    (WirelessCorpus.disconnected, WiFiEnding.Kind.endedByAccessPoint(reason: 2)),
+    (end(15, byAccessPoint: true), .endedByAccessPoint(reason: 15)),
+    (end(nil, byAccessPoint: true), .endedByAccessPoint(reason: 0)),
+    // An access point may say that this station was silent; without its frame, it was the one that was silent.
+    (end(4, byAccessPoint: true), .endedByAccessPoint(reason: 4)), (end(4, byAccessPoint: false), .lost),
+    (end(3, byAccessPoint: false), .endedByThisMachine(reason: 3)),
+    (end(nil, byAccessPoint: false), .endedByThisMachine(reason: 0)),
+    (frame(NL80211_CMD_AUTHENTICATE, 0xb0, [3, 0, 2, 0, 15, 0]), .refused(status: 15)),
+    (frame(NL80211_CMD_ASSOCIATE, 0x10, [0x11, 4, 17, 0, 0, 0]), .refused(status: 17)),
+    (frame(NL80211_CMD_ASSOCIATE, 0x30, [0x11, 4, 30, 0, 0, 0]), .refused(status: 30)),
+    (
+      message(NL80211_CMD_CONNECT) { $0.attribute(Int(NL80211_ATTR_STATUS_CODE.rawValue), number: UInt16(1)) },
+      .refused(status: 1)
+    ),
+    (message(NL80211_CMD_AUTHENTICATE) { $0.attribute(Int(NL80211_ATTR_TIMED_OUT.rawValue), []) }, .unanswered),
+  ])
+  func `why a network was left or not joined`(_ bytes: [UInt8], _ kind: WiFiEnding.Kind) {
+    #expect(Wireless.content(bytes)?.ending == WiFiEnding(kind))
+  }
+
+  @Test(arguments: [
+    WirelessCorpus.connected, WirelessCorpus.authenticated, WirelessCorpus.associated, WirelessCorpus.deauthenticated,
+    // SAE goes on after these: a token is wanted, and an element was computed directly.
+    frame(NL80211_CMD_AUTHENTICATE, 0xb0, [3, 0, 1, 0, 76, 0]),
+    frame(NL80211_CMD_AUTHENTICATE, 0xb0, [3, 0, 1, 0, 126, 0]),
+    // A frame that is cut off, and one of another kind.
+    frame(NL80211_CMD_AUTHENTICATE, 0xb0, [3, 0, 2, 0, 15]),
+    frame(NL80211_CMD_AUTHENTICATE, 0xc0, [3, 0, 2, 0, 15, 0]),
+  ])
+  func `what is no end, and no refusal`(_ bytes: [UInt8]) { #expect(Wireless.content(bytes)?.ending == nil) }
 }

@@ -15,6 +15,7 @@ enum NetwatchProbe {
     switch arguments.first {
     case "overrun": try Overrun.run(receiveBuffer: Int(arguments[1]) ?? 4096)
     case "tunnel": try Tunnel.hold(arguments[1])
+    case "cable-speed": try CableSpeed.set(arguments[1], UInt16(arguments[2]) ?? 0)
     case "watchers": try Watchers.run()
     case "dropped": try await Dropped.run(Int(arguments[1]) ?? 1)
     case "delays": try Delays.run()

@@ -159,11 +159,58 @@ import Testing
     #expect(machine.handle(.sampled(Self.connection(9)), at: .seconds(5)).isEmpty)
   }
 
-  @Test func `while no path can be told, no more than sixteen roams are remembered`() {
+  @Test func `a storm while no path can be told is one line`() {
     var machine = Self.machine()
     _ = machine.handle(.published(nil, nil), at: .seconds(2))
     for accessPoint in UInt64(2)...100 { #expect(Self.join(&machine, accessPoint, at: 3).isEmpty) }
     let news = machine.handle(.published(Self.home, Self.connection(100)), at: .seconds(4))
-    #expect(news.map(\.connection.accessPointAddress) == (85...100).map { $0 })
+    #expect(news.map(\.connection.accessPointAddress) == [100])
+    #expect(news.map(\.connection.roamsInLastHour) == [99])
+  }
+
+  // MARK: Storms
+
+  @Test func `a storm of roams is one line a minute, with their number`() {
+    var machine = Self.machine(nil, 1)
+    var lines: [(second: Int, accessPoint: UInt64?, roams: Int?)] = []
+    func take(_ news: [WiFiMachine.News], _ second: Int) {
+      lines += news.map { (second, $0.connection.accessPointAddress, $0.connection.roamsInLastHour) }
+    }
+    // To and fro every second, for five minutes.
+    for second in 2..<302 {
+      let accessPoint = UInt64(second % 2 == 0 ? 2 : 1)
+      take(
+        machine.handle(
+          .associated(Self.home, accessPoint: accessPoint, Self.connection(accessPoint)), at: .seconds(second)), second)
+      if let deadline = machine.deadline, deadline <= .seconds(second) {
+        take(machine.handle(.sampled(Self.connection(accessPoint)), at: .seconds(second)), second)
+      }
+    }
+    #expect(lines.map(\.second) == [2, 3, 4, 5, 65, 125, 185, 245])
+    #expect(lines.map(\.roams) == [1, 2, 3, 4, 64, 124, 184, 244])
+    // The last ones are told when the minute is over.
+    #expect(machine.deadline == .seconds(305))
+    take(machine.handle(.sampled(Self.connection(1)), at: .seconds(305)), 305)
+    #expect(lines.last?.accessPoint == 1)
+    #expect(lines.last?.roams == 300)
+    #expect(machine.deadline == nil)
+    // A roam after the storm is told at once, and the hour forgets.
+    take(machine.handle(.associated(Self.home, accessPoint: 2, Self.connection(2)), at: .seconds(4_000)), 4_000)
+    #expect(lines.last?.second == 4_000)
+    #expect(lines.last?.roams == 1)
+  }
+
+  @Test func `what waits in a storm is told although the driver does not answer, and forgotten with the network`() {
+    var machine = Self.machine(nil, 1)
+    for second in 2..<8 {
+      _ = machine.handle(.associated(Self.home, accessPoint: UInt64(second), nil), at: .seconds(second))
+    }
+    #expect(machine.deadline == .seconds(65))
+    var other = machine
+    #expect(Self.summary(machine.handle(.sampled(nil), at: .seconds(65))) == ["roamed 7 0"])
+    #expect(other.handle(.published(nil, nil), at: .seconds(10)).isEmpty)
+    #expect(other.deadline == nil)
+    #expect(other.handle(.published(Self.cafe, Self.connection(9)), at: .seconds(20)).isEmpty)
+    #expect(other.deadline == nil)
   }
 }

@@ -7,6 +7,7 @@
 #                          filter
 # NETWATCH_GUEST_SECONDS   the time after which the guest is ended. Default: 900
 # NETWATCH_ALL_LINKS       1 tries the quality of all twelve slow links, which takes five more minutes. Default: four
+# NETWATCH_ENDING_ROUNDS   how often each end of a WiFi connection is staged. Default: 5
 # NETWATCH_PICTURE         1 runs what contrib/guest/picture draws
 # NETWATCH_TEST_PATIENCE   how many times longer tests wait before they give up. Default: 4
 #
@@ -27,7 +28,7 @@ tests=$(echo "$programs"/*.xctest)
   Tests/IntegrationTests/Golden/*.txt
 
 variables=(NETWATCH_GUEST=1 "NETWATCH_TEST_PATIENCE=${NETWATCH_TEST_PATIENCE:-4}")
-for variable in NETWATCH_ALL_LINKS NETWATCH_PICTURE; do
+for variable in NETWATCH_ALL_LINKS NETWATCH_ENDING_ROUNDS NETWATCH_PICTURE; do
   [ -z "${!variable:-}" ] || variables+=("$variable=${!variable}")
 done
 [ -t 1 ] || variables+=(NO_COLOR=1)

@@ -27,6 +27,8 @@ public struct Interface: Hashable, Sendable, Identifiable {
   public internal(set) var carrierLosses: Int?
   /// What forbids the radio of a link without a carrier to send; nil if nothing does. As of the last change of the link.
   public var radioBlock: RadioBlock? { device.radioBlock }
+  /// Why the WiFi link has left its network, or has not joined one. Nil if it has joined one since, or that was not seen.
+  public var wifiEnding: WiFiEnding? { wireless?.ending }
   /// The addresses of the link, in the order in which they appeared.
   public internal(set) var addresses: [InterfaceAddress] = []
 

@@ -71,6 +71,9 @@ public struct MonitorConfiguration: Sendable {
   /// Whether a path has what its network says about itself, in ``NetworkPath/announcements``. No packet is sent; the monitor wakes up
   /// when a router advertises itself. Default: false.
   public var hearsAnnouncements = false
+  /// Whether a path has what the driver of its wired link says about the cable, in ``NetworkPath/cable``: the speed, the duplex, the modes
+  /// of both ends, and why there is no carrier. The driver is asked when the link has changed. Default: false.
+  public var readsCable = false
   /// Asks the portal API that the network names whether somebody has to log in, and where: ``NetworkAnnouncements/captivePortal``. Nothing
   /// else makes the monitor ask. Default: nil, nothing is ever asked.
   ///

@@ -184,6 +184,7 @@ package struct NetworkSnapshot: Sendable {
     // nl80211 reports that the network is left before rtnetlink reports that the link is lost, and only the loss is news.
     if let wireless, wireless.ssid == nil, let known = old.wireless, known.mode == wireless.mode, old.isRunning {
       new.wireless = known
+      new.wireless?.ending = wireless.ending
     }
     named.mark(&new)
     new.classify()
@@ -211,7 +212,9 @@ package struct NetworkSnapshot: Sendable {
     if new.isIgnored { hasIgnoredLinks = true }
     noteCarrier(at: position)
     // A carrier that is lost and back before the message is sent changes nothing but the count.
-    if !new.looksLike(old) || new.carrierLosses != old.carrierLosses { delta.isVisible = true }
+    if !new.looksLike(old) || new.carrierLosses != old.carrierLosses || new.wifiEnding != old.wifiEnding {
+      delta.isVisible = true
+    }
     if isNew || new.carriesUnlike(old) {
       delta.routing = .both
       delta.dependents = dependents(of: new, and: old)

@@ -94,6 +94,9 @@ public struct WiFiConnection: Hashable, Sendable {
   public package(set) var receiveRate: Int?
   /// The bit rate of the last sent data, before overhead, in kilobits per second.
   public package(set) var transmitRate: Int?
+  /// How often the link has joined another access point of the same network in the last hour, at most 1,000. Nil except in the news of
+  /// such a roam.
+  public package(set) var roamsInLastHour: Int?
   /// The address of the access point (BSSID): six bytes.
   package var accessPointAddress: UInt64?
 
@@ -237,6 +240,8 @@ package struct WirelessLink: Hashable, Sendable {
   package let ssid: SSID?
   /// The element sent by the access point that marks its network as metered. Nil if there is none.
   package let metered: MeteredMark?
+  /// Why the link has left its network, or has not joined one. Nil if it has joined one since, or that was not seen.
+  package var ending: WiFiEnding?
 
   package init(mode: Mode, ssid: SSID? = nil, metered: MeteredMark? = nil) {
     self.mode = mode

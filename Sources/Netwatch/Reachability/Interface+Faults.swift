@@ -37,6 +37,7 @@ extension Interface {
     case .linkDown: nil
     case .noCarrier where radioBlock != nil, .dormant where radioBlock != nil: "its radio is \(offWords)"
     case _ where isLoopback: "it leads back to this machine"
+    case .dormant where wifiEnding != nil, .noCarrier where wifiEnding != nil: wifiEnding?.description
     case .dormant: "it waits for something, such as an authentication"
     case .noCarrier where needsPorts: "none of its ports runs"
     case .noCarrier where role == .upper: "the interface that it stands on does not run"

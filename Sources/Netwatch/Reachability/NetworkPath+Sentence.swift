@@ -14,7 +14,9 @@ extension NetworkPath {
   package func answer(
     about target: NetworkTarget, _ findings: Findings, counts: ((_ name: String) -> Bool)? = nil
   ) -> String {
-    let cause = cause(target, isSelective: counts != nil, after: findings.lost)
+    var cause = cause(target, isSelective: counts != nil, after: findings.lost)
+    // A path of a service has no links that could say so.
+    if links.isEmpty, let ending = findings.wifiEnding { cause += "; \(ending)" }
     let (isThere, isNot) =
       target == .internet
       ? ("Online", "Offline")
@@ -136,7 +138,8 @@ extension NetworkPath {
   fileprivate func faultWords(of interface: Interface) -> String? {
     switch interface.fault {
     case .linkDown: "is \(interface.offWords)"
-    case .noCarrier where interface.radioBlock == nil && interface.medium == .wifi: "has not joined a network"
+    case .noCarrier where interface.radioBlock == nil && interface.medium == .wifi:
+      "has not joined a network" + (interface.wifiEnding.map { " (\($0))" } ?? "")
     case .noCarrier: "has no carrier" + (interface.advice(on: .noCarrier).map { " (\($0))" } ?? "")
     case .dormant: "waits for something, such as an authentication"
     case nil where !links.isUsable(interface): "has no port that runs"
@@ -190,6 +193,8 @@ extension NetworkPath {
     case .serviceLost: return "the service is gone"
     // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil
+    case .cableChanged: return "the cable of \(name) works in another way"
+    case .wifiEnded: return sentence(ofLinkAfter: formerName) ?? "a WiFi network was left"
     case .announcementChanged: return "the network says something else about itself"
     case .sessionEnds: return "the network soon asks for another login"
     case .roamed: return "\(name) has joined another access point of the same WiFi network"

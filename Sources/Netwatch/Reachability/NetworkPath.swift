@@ -114,6 +114,8 @@ public struct NetworkPath: Hashable, Sendable {
     package var network: NetworkIdentity?
     package var lost: LostInterface?
     package var announcements: NetworkAnnouncements?
+    package var cable: CableState?
+    package var wifiEnding: WiFiEnding?
 
     package init() {}
   }
@@ -235,6 +237,9 @@ public struct NetworkPath: Hashable, Sendable {
   /// The interface that carried the traffic before: in the path of the change from it to another one, and in each path while nothing
   /// is reachable. Otherwise nil, or if no interface was seen to carry traffic.
   public var lost: LostInterface? { findings.lost }
+  /// Why the WiFi network was left, or was not joined: of ``lost`` if that was WiFi, otherwise while nothing is reachable, of the first
+  /// link of which that is known. Otherwise nil.
+  public var wifiEnding: WiFiEnding? { findings.wifiEnding }
   /// Whether the internet answers over this path, by the last probe. Nil unless ``MonitorConfiguration/probe`` asks.
   public var internet: InternetAccess? { findings.internet }
   /// The address of the login page if a captive portal answers in place of the internet; nil if none does, or it gives no address.
@@ -250,6 +255,10 @@ public struct NetworkPath: Hashable, Sendable {
 
   /// What the network has said about itself. Nil unless ``MonitorConfiguration/hearsAnnouncements`` is set.
   public var announcements: NetworkAnnouncements? { findings.announcements }
+
+  /// What the driver of the wired link that carries the traffic says about its cable; while nothing is reachable, of a link that lacks its
+  /// carrier. Nil unless ``MonitorConfiguration/readsCable`` is set, and if there is no such link or its driver says nothing.
+  public var cable: CableState? { findings.cable }
 
   /// Whether this machine translates its IPv4 packets to IPv6, at its end of 464XLAT (RFC 6877): the IPv4 source is in 192.0.0.0/29
   /// (RFC 7335), no IPv4 gateway leads out, and no VPN carries IPv4.
@@ -366,5 +375,32 @@ package struct CarrierMemory: Sendable {
     guard let now = NetworkPath.LostInterface(path) else { return path.status == .notReachable ? carrier : nil }
     defer { carrier = now }
     return isChange && carrier?.kernelName != now.kernelName ? carrier : nil
+  }
+}
+
+/// Why the WiFi network of the path was left or not joined, and whether that is news. Pure.
+package struct EndingMemory: Sendable {
+  private var told: WiFiEnding?
+
+  package init() {}
+
+  /// Notes the ending that is told with a path, and returns it.
+  ///
+  /// - Parameter lost: The interface that has carried the traffic before.
+  package mutating func ending(in path: NetworkPath, after lost: NetworkPath.LostInterface?) -> WiFiEnding? {
+    let ending = Self.known(in: path, after: lost)
+    told = path.isReachable ? nil : ending ?? told
+    return ending
+  }
+
+  /// Returns whether a path has another ending than the one that was told since something was reachable.
+  package func isNews(in path: NetworkPath, after lost: NetworkPath.LostInterface?) -> Bool {
+    guard path.status == .notReachable, let ending = Self.known(in: path, after: lost) else { return false }
+    return ending != told
+  }
+
+  private static func known(in path: NetworkPath, after lost: NetworkPath.LostInterface?) -> WiFiEnding? {
+    if let lost { return path.links.first { $0.kernelName == lost.kernelName }?.wifiEnding }
+    return path.isReachable ? nil : path.links.lazy.compactMap(\.wifiEnding).first
   }
 }

@@ -52,9 +52,14 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   case roamed
   /// A probe of the internet has another result than before. Published only if ``MonitorConfiguration/probe`` requests it.
   case internetChanged = "internet_changed"
+  /// It has become known why a WiFi network was left or not joined. Published only while nothing is reachable.
+  case wifiEnded = "wifi_ended"
   /// The network says something else about itself than before. Published only if ``MonitorConfiguration/hearsAnnouncements`` requests
   /// it.
   case announcementChanged = "announcement_changed"
+  /// The cable of the same link works in another way than before, such as at another speed. Published only if
+  /// ``MonitorConfiguration/readsCable`` is set.
+  case cableChanged = "cable_changed"
   /// The network lets traffic through for five more minutes or less. Published only if ``MonitorConfiguration/portalAPI`` is set.
   case sessionEnds = "session_ends"
 

@@ -27,6 +27,7 @@ enum BarField: String, CaseIterable {
   case traffic
   case roundTripTime = "rtt"
   case loss
+  case speed
 
   /// Whether the field shows the traffic of a link.
   var isOfTraffic: Bool {
@@ -109,6 +110,11 @@ extension LineBuffer {
     case .traffic: appendTraffic(of: state)
     case .roundTripTime: append(tenths: state.record.carrierQuality?.tenthsOfMilliseconds, "ms", places: 4, of: state)
     case .loss: append(tenths: state.record.carrierQuality?.tenthsOfPercent, "%", places: 3, of: state)
+    case .speed:
+      if path.isReachable, let speed = state.record.cable?.megabitsPerSecond {
+        appendDecimal(UInt64(clamping: speed))
+        append("Mb/s")
+      }
     case .graph: if path.isReachable { state.graph.write(to: &self, state.icons.levels) }
     }
   }

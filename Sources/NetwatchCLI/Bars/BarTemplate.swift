@@ -20,6 +20,9 @@ struct BarTemplate: Hashable {
   /// Whether a field shows which stage of the way to the internet fails.
   var showsStage: Bool { hasField { $0 == .stage } }
 
+  /// Whether a field shows the speed of the cable.
+  var showsCable: Bool { hasField { $0 == .speed } }
+
   private func hasField(where isWanted: (BarField) -> Bool) -> Bool {
     pieces.contains { if case .fields(let fields, _, _) = $0 { fields.contains(where: isWanted) } else { false } }
   }

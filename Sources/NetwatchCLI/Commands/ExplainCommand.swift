@@ -1,6 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
+import NetwatchNetlink
 
 /// `netwatch explain`: explains why a target is reachable, or why not.
 struct ExplainCommand {
@@ -8,7 +9,10 @@ struct ExplainCommand {
 
   func run() throws -> ProcessEnding {
     let (findings, stages) = try examine()
-    let explanation = Explanation(findings, stages)
+    // Nothing is known of cables in a kernel before Linux 5.6.
+    let cables = try? CableReader()
+    let cable = { (link: Interface) in cables?.state(of: link.index, link.kernelName) }
+    let explanation = Explanation(findings, stages, cable: cable)
     let output = options.output
     try StandardOutput().write(output.wantsJSON ? explanation.json : explanation.text(on: output.terminal))
     return .exited(explanation.verdict.isReachable ? 0 : 1)

@@ -13,7 +13,8 @@ struct FollowCommand {
     // A service sends the first state before it knows what else is wanted.
     let wifi = lines.configuration.wifi
     lines.service = options.serviceUse(
-      needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.hearsNetwork)
+      needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.hearsNetwork
+        || lines.configuration.readsCable)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.isRequired = false
@@ -51,6 +52,7 @@ struct FollowCommand {
     lines.tellsQuality = options.watch.quality || options.output.showsQuality
     lines.tellsStages = options.watch.stages || options.output.showsStage
     lines.configuration.hearsAnnouncements = options.watch.announced
+    lines.configuration.readsCable = options.watch.cable || options.output.showsCable
     lines.nudgesGateway = options.watch.nudges
     lines.listsInterfaces = options.watch.listsInterfaces
     lines.tellsSwitching = options.output.isText

@@ -76,6 +76,9 @@ struct OutputOptions {
   /// Whether there is a template that shows which stage of the way to the internet fails.
   var showsStage: Bool { shown?.showsStage ?? false }
 
+  /// Whether there is a template that shows the speed of the cable.
+  var showsCable: Bool { shown?.showsCable ?? false }
+
   /// The properties of the WiFi network that a bar shows.
   var wifi: WiFiReporting {
     if let shown { return shown.wifi }

@@ -245,6 +245,7 @@ extension ParsedOptions {
     }
     shared([WatchOptions.signalOption, WatchOptions.qualityOption] + WatchOptions.stageOptions)
     shared(WatchOptions.announcementOptions)
+    shared(WatchOptions.cableOptions)
     Option.flag(
       "--prometheus", of: [.status],
       help: "Print metrics for the textfile collector of the Prometheus node_exporter."

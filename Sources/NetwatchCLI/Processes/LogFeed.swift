@@ -16,6 +16,8 @@ final class LogFeed {
   private let pipe: Pipe
   private var registration: EventLoop.Registration?
   private var writer = JSONLineWriter()
+  /// Nil if the kernel does not tell about cables.
+  private let cables = try? CableReader()
   private var queue = LogQueue()
   /// The link that carries the traffic, or did so last; nil before the first.
   private var carrier: Int32?
@@ -81,6 +83,13 @@ final class LogFeed {
     send(record)
   }
 
+  /// Returns why WiFi has ended or was refused, or else what is known of the cable; nil if nothing is.
+  private func note(of record: EventRecord) -> String? {
+    guard record.event == .initial || record.event == .reachability else { return nil }
+    cables?.follow(record.path, after: record.lost)
+    return record.wifiEnding?.description ?? cables?.cable?.words
+  }
+
   private func losses(in path: NetworkPath) -> Int? { carrier.flatMap { path.links.interface($0)?.carrierLosses } }
 
   /// Waits until everything is stored, for at most 1 second.
@@ -105,6 +114,8 @@ final class LogFeed {
     record.stages = nil
     record.portalURL = nil
     record.announcements = nil
+    let note = note(of: record)
+    record.tellsCable = false
     writer.write(record)
     let suspended = KernelClock.boot.nanoseconds - KernelClock.monotonic.nanoseconds
     let boot = record.monotonicNanoseconds.addingReportingOverflow(suspended).partialValue
@@ -113,6 +124,7 @@ final class LogFeed {
     if let carrier, let losses = losses(in: record.path) {
       log += #""carrier":\#(carrier),"carrier_losses":\#(losses),"#
     }
+    if let note { log += #""note":\#(note.json),"# }
     return writer.line.dropLast(2) + Array((log + #""changes":"#).utf8)
   }
 

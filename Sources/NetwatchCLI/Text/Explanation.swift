@@ -39,9 +39,12 @@ struct Explanation {
   /// The stages of the way to the internet; nil if they were not examined.
   let stages: NetworkStages?
 
-  init(_ findings: PathExplanation, _ stages: NetworkStages? = nil) {
+  init(
+    _ findings: PathExplanation, _ stages: NetworkStages? = nil,
+    cable: @escaping (Interface) -> CableState? = { _ in nil }
+  ) {
     self.stages = stages
-    let words = ExplanationWords(findings)
+    let words = ExplanationWords(findings, cable: cable)
     var sections: [Section] = []
     for step in findings.steps {
       if case .destination(let address) = step {

@@ -1,10 +1,16 @@
 import Netwatch
+import NetwatchStream
 
 /// Describes the steps of an evaluation in English, and adds their facts.
 struct ExplanationWords {
   let findings: PathExplanation
+  /// Returns what the driver of a wired link says about its cable.
+  private let cable: (Interface) -> CableState?
 
-  init(_ findings: PathExplanation) { self.findings = findings }
+  init(_ findings: PathExplanation, cable: @escaping (Interface) -> CableState? = { _ in nil }) {
+    self.findings = findings
+    self.cable = cable
+  }
 
   /// Returns the words for a step of an evaluation.
   ///
@@ -175,14 +181,18 @@ extension ExplanationWords {
         state.append("\(interface.operationalState.name)".words)
       }
     }
-    let advice = fault.flatMap { interface.advice(on: $0) }.map { "; " + $0 } ?? ""
+    let cable = interface.medium == .wired ? cable(interface) : nil
+    if let words = cable?.words { state.append(words) }
+    // The driver knows better.
+    let advice = cable?.absence == nil ? fault.flatMap { interface.advice(on: $0) }.map { "; " + $0 } ?? "" : ""
     return .init(
       topic: .link, text: "\(interface.shownName): " + state.joined(separator: ", ") + advice, isFault: fault != nil,
       facts: [
         ("interface", .string(interface.name)), ("up", .bool(interface.isAdministrativelyUp)),
         ("carrier", .bool(interface.hasCarrier)),
         ("operational_state", .string("\(interface.operationalState.name)")),
-      ] + (interface.radioBlock.map { [("rfkill", .string($0.rawValue))] } ?? []))
+      ] + (interface.radioBlock.map { [("rfkill", .string($0.rawValue))] } ?? [])
+        + (cable.map { [("link", $0.json)] } ?? []))
   }
 
   // MARK: Sources

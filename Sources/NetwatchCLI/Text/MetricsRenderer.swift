@@ -36,6 +36,7 @@ final class MetricsRenderer: LineRenderer {
     text += gauge("in_flight", "Requests that run.", [("", record.activity.inFlight)])
     text += kindsText(record.activity)
     text += trafficText(path) + wifiText(path.wifi?.connection) + qualityText(record.carrierQuality)
+    text += cableText(record.cable)
     // Only a service runs long enough to have counters.
     guard let statistics else { return text }
     text += counter("transitions", "Changes of reachability.", "", statistics.transitions)
@@ -116,6 +117,26 @@ final class MetricsRenderer: LineRenderer {
       + gauge(
         "loss_ratio", "The share of the sent data that is lost on the link that carries the traffic.",
         quality?.tenthsOfPercent.map { Double($0) / 1_000 })
+  }
+
+  /// Returns what is known of the cable of the link that carries the traffic, or else of one without a carrier.
+  private func cableText(_ cable: CableState?) -> String {
+    guard let cable else { return "" }
+    let label = "interface=\"\(cable.interfaceName.labelValue)\""
+    func gauge(_ name: String, _ help: String, _ value: Int?) -> String {
+      value.map { self.gauge("link_\(name)", help, [("{\(label)}", $0)]) } ?? ""
+    }
+    return gauge("speed_bits_per_second", "The speed of the cable.", cable.megabitsPerSecond.map { $0 * 1_000_000 })
+      + gauge(
+        "possible_bits_per_second", "The highest speed that both ends of the cable offer.",
+        cable.possibleMegabitsPerSecond.map { $0 * 1_000_000 })
+      + gauge(
+        "full_duplex", "Whether both ends of the cable send at the same time.", cable.isFullDuplex.map { $0 ? 1 : 0 })
+      + (cable.absence.map { absence in
+        self.gauge(
+          "no_carrier_reason", "1 for the reason why there is no carrier.",
+          CableState.Absence.allCases.map { ("{\(label),reason=\"\($0.rawValue)\"}", $0 == absence ? 1 : 0) })
+      } ?? "")
   }
 
   private func gauge(_ name: String, _ help: String, _ samples: [(label: String, value: Int)]) -> String {

@@ -208,6 +208,10 @@ final class TextRenderer: LineRenderer {
         if translation.translator == .clat { details.append("IPv4 translated") }
       }
     }
+    if record.event == .initial || record.event == .reachability {
+      if let ending = record.wifiEnding { details.append("\(ending)") }
+      if let cable = record.cable?.words { details.append(cable) }
+    }
     if record.event != .stages, path.isReachable, let fault = record.stages?.faultWords { details.append(fault) }
     if let quality = record.carrierQuality,
       snapshot?.showsQuality == true || quality.tenthsOfMilliseconds != nil || quality.tenthsOfPercent != nil
@@ -255,6 +259,7 @@ final class TextRenderer: LineRenderer {
       rates.append(megabits: rate)
     }
     if rates.count > 0 { details.append(rates.text + " Mb/s") }
+    if let roams = connection.roamsInLastHour, roams > 1 { details.append("\(roams) roams in the last hour") }
     if let accessPoint = connection.accessPoint { details.append(accessPoint) }
     return details
   }

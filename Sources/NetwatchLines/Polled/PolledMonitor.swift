@@ -48,7 +48,7 @@ public final class PolledMonitor: @unchecked Sendable {
   /// - Parameter options: Options of `netwatch --follow` as `name=value` or, for a flag, as `name`: target, interface, ignore,
   ///   wwan, tunnel, expensive, not-expensive, link-local, rules, hold, interfaces, network-id, no-service, activity,
   ///   activity-ignore, activity-interval, activity-patience, probe, probe-expect, probe-interval, probe-timeout, stages, nudge,
-  ///   announced, portal-api, quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
+  ///   announced, portal-api, cable, quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
   ///   about the first invalid option. If there is no `netwatch-http` for `probe` and `portal-api`, or it cannot run, the code is `ENOENT`.
   ///   Otherwise it is the error of the kernel.

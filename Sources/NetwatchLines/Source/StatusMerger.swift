@@ -174,6 +174,7 @@ struct RecordSequence {
   private(set) var last: EventRecord?
   private var count: UInt64 = 0
   private var carrier = CarrierMemory()
+  private var endings = EndingMemory()
 
   /// Whether there was no record.
   var isEmpty: Bool { count == 0 }
@@ -188,6 +189,8 @@ struct RecordSequence {
     // A service may know what was lost before this process has begun.
     let loss = carrier.loss(in: record.path, isChange: record.event == .reachability)
     if loss != nil || record.path.isReachable { record.lost = loss }
+    let ending = endings.ending(in: record.path, after: record.lost)
+    if ending != nil || !record.path.links.isEmpty { record.wifiEnding = ending }
     last = record
     return record
   }
@@ -197,6 +200,9 @@ struct RecordSequence {
     count += 1
     return .unresolved(sequence: count)
   }
+
+  /// Returns whether it has become known, with new values of the last path, why a WiFi network was left or not joined.
+  func hasNewEnding(_ path: NetworkPath) -> Bool { endings.isNews(in: path, after: last?.lost) }
 
   /// Notes new values of the last path.
   mutating func update(_ path: NetworkPath) { last?.path = path }

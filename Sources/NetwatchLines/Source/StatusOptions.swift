@@ -79,13 +79,14 @@ package struct StatusOptions {
     if watch.asksPortal { portal = PortalSettings() }
     if watch.traffic { trafficInterval = watch.trafficInterval ?? .seconds(1) }
     configuration.hearsAnnouncements = watch.announced
+    configuration.readsCable = watch.cable
     tellsQuality = watch.quality
     // Conditions may be about each stage.
     (tellsStages, tellsEachStage) = (watch.stages, watch.stages)
     nudgesGateway = watch.nudges
     namesNetwork = watch.namesNetwork
     service = watch.serviceUse(
-      needsOwn: watch.stages || watch.hearsNetwork || watch.namesNetwork || watch.wifi.includesDetails
+      needsOwn: watch.stages || watch.hearsNetwork || watch.cable || watch.namesNetwork || watch.wifi.includesDetails
         || watch.wifi.includesAccessPoint)
   }
 

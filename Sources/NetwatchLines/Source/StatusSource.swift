@@ -27,6 +27,8 @@ package final class StatusSource {
   private var announcements: AnnouncementWatch?
   /// Nil unless the portal API of the network is asked.
   private var portals: PortalRunner?
+  /// Nil unless the reader wants what is known of the cable.
+  private var cables: CableReader?
   /// Whether the first line waits for the answers of the portal API and of the name servers.
   private var holdsFirstLine: Bool
   /// The record that waits for those answers; nil if none does.
@@ -67,11 +69,19 @@ package final class StatusSource {
       emit: { [unowned self] in emitFigures($0, at: $1) })
     figures?.onAnswer { [unowned self] in release() }
     if options.configuration.hearsAnnouncements { try hearAnnouncements() }
+    if options.configuration.readsCable {
+      do { cables = try CableReader() } catch { options.warn(CableReader.absence) }
+    }
     if let portal = options.portal { try askPortal(portal) }
     local.linksChanged = { [unowned self] in
       announcements?.follow($0)
       portals?.follow(announcements?.announcements, on: $0)
       figures?.linksChanged($0, at: $1)
+      if merger.sequence.hasNewEnding($0) {
+        merger.sequence.update($0)
+        addAgain(because: .wifiEnded, at: $1)
+      }
+      if cables?.follow($0, after: merger.sequence.last?.lost) == true { addAgain(because: .cableChanged, at: $1) }
       linksChanged($0, $1)
     }
     remote = RemoteStatus(
@@ -168,6 +178,7 @@ package final class StatusSource {
   private func add(_ record: EventRecord) {
     let record = merger.sequence.append(record)
     announcements?.follow(record.path)
+    if record.event == .initial || record.event == .reachability { cables?.follow(record.path, after: record.lost) }
     figures?.follow(record)
     if !holdsFirstLine { emitWithFigures(record) }
     portals?.follow(announcements?.announcements, on: record.path)
@@ -188,6 +199,7 @@ package final class StatusSource {
     figures?.set(&record)
     record.announcements = announcements?.announcements
     record.announcements?.captivePortal = portals?.portal
+    (record.cable, record.tellsCable) = (cables?.cable, options.configuration.readsCable)
     emit(record)
   }
 

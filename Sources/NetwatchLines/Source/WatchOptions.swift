@@ -22,6 +22,7 @@ package struct WatchOptions {
   package var nudges = false
   package var quality = false
   package var announced = false
+  package var cable = false
   /// Whether the portal API of the network is asked.
   package var asksPortal = false
   package var traffic = false
@@ -79,6 +80,7 @@ package struct WatchOptions {
     linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, networkOption, serviceOption]
       + activityOptions
       + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions + announcementOptions
+      + cableOptions
   }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
@@ -432,6 +434,26 @@ package struct WatchOptions {
       interface whose network names them, with the name servers of that interface, never on this machine, and at least 10 \
       seconds apart: again every 10 seconds while a login is needed, otherwise every 5 minutes and at the end of the time. \
       The request has no cookie and no credential, and ignores proxies. --portal-api includes --announced.
+      """)
+  }
+
+  /// What is known of the cable.
+  package static var cableOptions: [Option<WatchOptions>] { cableTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var cableTable: [Option<WatchOptions>] {
+    Option.flag(
+      "--cable", of: [.follow, .status],
+      help: """
+        Also print what the driver of the network card says about its cable: the speed, and why there is no carrier. With \
+        --follow, print a line when that changes.
+        """
+    ) { $0.cable = $1 }
+    .help(in: .status, text: "Also print the speed of the cable, or why there is no carrier.").rare(in: [.status])
+    .manual(
+      """
+      In JSON, also whether both ends send at the same time, and the modes that they offer. What the driver does not report is \
+      missing. While nothing is reachable, it is asked about a link without a carrier. With --cable, netwatch itself judges \
+      the path, even if a service runs.
       """)
   }
 

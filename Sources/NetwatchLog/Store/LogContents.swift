@@ -96,9 +96,14 @@ package struct LogContents: Sendable {
     let state = try database.prepare("SELECT id, status, reason, medium, interface, ssid, expensive, vpn FROM state")
     while try state.step() { states[state.integer(0)] = LogSchema.state(in: state, from: 1) }
     var losses: [Int64: Int64] = [:]
-    if try LogSchema.hasLosses(database) {
+    if try LogSchema.has(LogSchema.lossesTable, in: database) {
       let row = try database.prepare("SELECT entry, losses FROM \(LogSchema.lossesTable)")
       while try row.step() { losses[row.integer(0)] = max(row.integer(1), 0) }
+    }
+    var notes: [Int64: String] = [:]
+    if try LogSchema.has(LogSchema.notesTable, in: database) {
+      let row = try database.prepare("SELECT entry, text FROM \(LogSchema.notesTable)")
+      while try row.step() { notes[row.integer(0)] = row.text(1) }
     }
     let row = try database.prepare(
       "SELECT id, run, time_us, mono_us, boot_us, state, changes, suspend_us FROM entry ORDER BY id DESC")
@@ -119,7 +124,8 @@ package struct LogContents: Sendable {
           .change($0, count: row.integer(6), carrierLosses: losses[id] ?? LogSchema.impliedLosses($0))
         }
       guard let content else { continue }
-      let entry = LogEntry(LogMoment(wall: row.integer(2), monotonic: row.integer(3), boot: row.integer(4)), content)
+      let entry = LogEntry(
+        LogMoment(wall: row.integer(2), monotonic: row.integer(3), boot: row.integer(4)), content, note: notes[id])
       let wall = entry.moment.wall
       // A run begins with the entry of its number, or later.
       guard wall >= neededSince || runs.contains(where: { $0.id <= id && isUndecided($0) }) else { break }

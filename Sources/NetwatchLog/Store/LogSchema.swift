@@ -27,6 +27,10 @@ enum LogSchema {
   static let lossesTable = "carrier"
   private static let losses = "\(lossesTable) (entry INTEGER PRIMARY KEY, losses INTEGER NOT NULL)"
 
+  /// What else is known of an entry, for people. Logs that were begun earlier get this table when they are written next.
+  static let notesTable = "note"
+  private static let notes = "\(notesTable) (entry INTEGER PRIMARY KEY, text TEXT NOT NULL)"
+
   /// How often the carrier was lost if a change to this state is all that is known.
   static func impliedLosses(_ state: LogState) -> Int64 {
     state.isOutage && state.reason == ReachabilityReason.noCarrier.rawValue ? 1 : 0
@@ -40,12 +44,13 @@ enum LogSchema {
     if try isOurs(database, place) {
       let said = try database.text("PRAGMA quick_check(1)")
       guard said == "ok" else { throw DatabaseError.damaged(said) }
-      return try database.execute("CREATE TABLE IF NOT EXISTS \(losses)")
+      return try database.execute("CREATE TABLE IF NOT EXISTS \(losses); CREATE TABLE IF NOT EXISTS \(notes)")
     }
     try database.execute("PRAGMA page_size=\(pageSize)")
     try database.inTransaction { () throws(DatabaseError) in
       try database.execute(
-        "\(tables) CREATE TABLE \(losses); PRAGMA application_id=\(application); PRAGMA user_version=\(version)")
+        "\(tables) CREATE TABLE \(losses); CREATE TABLE \(notes); PRAGMA application_id=\(application); PRAGMA user_version=\(version)"
+      )
     }
   }
 
@@ -81,15 +86,21 @@ enum LogSchema {
     let row = try database.prepare("SELECT sql FROM sqlite_schema WHERE type = 'table'")
     while try row.step() { missing.remove(words(row.text(0))) }
     guard missing.isEmpty else { return false }
-    let found = try database.text(lossesQuery)
-    return found.isEmpty || words(found) == words("CREATE TABLE \(losses)")
+    for (name, columns) in [(lossesTable, losses), (notesTable, notes)] {
+      let found = try statement(of: name, in: database)
+      guard found.isEmpty || words(found) == words("CREATE TABLE \(columns)") else { return false }
+    }
+    return true
   }
 
-  private static let lossesQuery = "SELECT sql FROM sqlite_schema WHERE name = '\(lossesTable)'"
+  /// Returns the statement that has made a table or something else of this name; empty if there is none.
+  private static func statement(of name: String, in database: Database) throws(DatabaseError) -> String {
+    try database.text("SELECT sql FROM sqlite_schema WHERE name = '\(name)'")
+  }
 
-  /// Returns whether the database has ``lossesTable``.
-  static func hasLosses(_ database: Database) throws(DatabaseError) -> Bool {
-    try !database.text(lossesQuery).isEmpty
+  /// Returns whether the database has a table.
+  static func has(_ table: String, in database: Database) throws(DatabaseError) -> Bool {
+    try !statement(of: table, in: database).isEmpty
   }
 
   /// Returns the values of a state, in the order of the columns.

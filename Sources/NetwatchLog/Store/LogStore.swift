@@ -26,6 +26,7 @@ package final class LogStore {
   private let largest: Int64
   private let insertEntry: Statement
   private let insertLosses: Statement
+  private let insertNote: Statement
   private let insertState: Statement
   private let findState: Statement
   private let insertTraffic: Statement
@@ -81,6 +82,7 @@ package final class LogStore {
     largest = max(sizeLimit / LogSchema.pageSize - 4 * Self.pagesOfWriteAheadLog, 2 * Self.pagesOfWriteAheadLog)
     insertEntry = try database.prepare("INSERT INTO entry VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
     insertLosses = try database.prepare("INSERT OR REPLACE INTO \(LogSchema.lossesTable) VALUES (?, ?)")
+    insertNote = try database.prepare("INSERT OR REPLACE INTO \(LogSchema.notesTable) VALUES (?, ?)")
     insertState = try database.prepare("INSERT INTO state VALUES (NULL, ?, ?, ?, ?, ?, ?, ?)")
     findState = try database.prepare(
       """
@@ -159,7 +161,9 @@ package final class LogStore {
     try insertEntry.run(
       .integer(run), .integer(moment.wall), .integer(moment.monotonic), .integer(moment.boot), .integer(state),
       .integer(count), .integer(suspend))
-    if let losses { try insertLosses.run(.integer(database.lastInsertedRow), .integer(losses)) }
+    let row = database.lastInsertedRow
+    if let losses { try insertLosses.run(.integer(row), .integer(losses)) }
+    if let note = entry.note { try insertNote.run(.integer(row), .text(note)) }
   }
 
   private func number(of state: LogState) throws(DatabaseError) -> Int64 {
@@ -185,6 +189,7 @@ package final class LogStore {
         """
         DELETE FROM entry WHERE id <= (SELECT min(id) + (max(id) - min(id)) / 16 FROM entry);
         DELETE FROM \(LogSchema.lossesTable) WHERE entry < (SELECT min(id) FROM entry);
+        DELETE FROM \(LogSchema.notesTable) WHERE entry < (SELECT min(id) FROM entry);
         DELETE FROM state WHERE id NOT IN (SELECT state FROM entry);
         DELETE FROM run WHERE id < (SELECT min(run) FROM entry);
         DELETE FROM traffic WHERE day < (SELECT max(day) FROM traffic) - 200000

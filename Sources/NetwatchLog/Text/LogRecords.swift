@@ -22,7 +22,7 @@ package final class LogRecords {
     return switch entry.content {
     case .suspend(let length): start + #""suspend","seconds":\#(seconds(length))}"#
     case .change(let state, let count, let losses):
-      start + #""change",\#(object(state)),"changes":\#(count),"carrier_losses":\#(losses)}"#
+      start + #""change",\#(object(state)),"changes":\#(count),"carrier_losses":\#(losses)\#(json(note: entry.note))}"#
     }
   }
 
@@ -31,7 +31,7 @@ package final class LogRecords {
     let began = outage.isBeginningSeen ? "seen" : "unseen"
     return #"{"v":1,"time":"\#(time(outage.began))","event":"outage","seconds":\#(seconds(outage.length)),"#
       + #""reason":\#(outage.reason.json),"began":"\#(began)","ended":"\#(outage.ending.rawValue)","#
-      + #""carrier_losses":\#(outage.carrierLosses),"#
+      + #""carrier_losses":\#(outage.carrierLosses)\#(json(note: outage.note)),"#
       + #""lost":\#(outage.lost.map { "{\(json($0))}" } ?? "null")}"#
   }
 
@@ -56,16 +56,18 @@ package final class LogRecords {
       + #""expensive":\#(isCarried ? "\(state.isExpensive)" : "null"),"vpn":\#(json(orNull: state.vpn))"#
   }
 
+  private func json(note: String?) -> String { note.map { #","note":\#($0.json)"# } ?? "" }
+
   private func json(orNull text: String) -> String { text.isEmpty ? "null" : text.json }
 
   // MARK: CSV
 
   /// The line with the column names of entries in CSV.
   package static let entryColumns =
-    "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us,carrier_losses"
+    "time,event,status,medium,interface,ssid,ssid_hex,expensive,vpn,reason,changes,seconds,mono_us,boot_us,carrier_losses,note"
   /// The line with the column names of outages in CSV.
   package static let outageColumns =
-    "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn,carrier_losses"
+    "time,seconds,reason,began,ended,medium,interface,ssid,ssid_hex,expensive,vpn,carrier_losses,note"
 
   /// Returns the line with the column names of the bytes of periods in CSV.
   package static func trafficColumns(byMonth isByMonth: Bool) -> String {
@@ -77,8 +79,9 @@ package final class LogRecords {
     let clocks = "\(entry.moment.monotonic),\(entry.moment.boot)"
     let start = time(entry.moment.wall)
     return switch entry.content {
-    case .suspend(let length): "\(start),suspend,,,,,,,,,,\(seconds(length)),\(clocks),"
-    case .change(let state, let count, let losses): "\(start),change,\(cells(state)),\(count),,\(clocks),\(losses)"
+    case .suspend(let length): "\(start),suspend,,,,,,,,,,\(seconds(length)),\(clocks),,"
+    case .change(let state, let count, let losses):
+      "\(start),change,\(cells(state)),\(count),,\(clocks),\(losses)," + row([entry.note ?? ""])
     }
   }
 
@@ -95,7 +98,7 @@ package final class LogRecords {
       [
         time(outage.began), seconds(outage.length), outage.reason, outage.isBeginningSeen ? "seen" : "unseen",
         outage.ending.rawValue,
-      ] + (outage.lost.map(network) ?? Array(repeating: "", count: 6)) + ["\(outage.carrierLosses)"])
+      ] + (outage.lost.map(network) ?? Array(repeating: "", count: 6)) + ["\(outage.carrierLosses)", outage.note ?? ""])
   }
 
   /// Returns the bytes of a period as one line of CSV, without a newline.

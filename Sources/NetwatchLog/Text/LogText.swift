@@ -27,6 +27,7 @@ package final class LogText {
       words[state] = text
       return "\(date(entry.moment.wall))  \(text)\(count > 1 ? ", \(count) changes in one" : "")"
         + (losses > (state.isOutage ? 1 : 0) ? ", carrier lost \(losses) \(losses == 1 ? "time" : "times")" : "")
+        + (entry.note.map { ", \($0.sanitizedForTerminal)" } ?? "")
     }
   }
 
@@ -46,8 +47,10 @@ package final class LogText {
   package func line(_ outage: Outage) -> String {
     let path = outage.lost?.networkName.map { quoted($0) }
     let unseen = outage.isBeginningSeen ? nil : "beginning not seen"
-    let details = [path, outage.reason.words.sanitizedForTerminal, outage.flapWords, unseen].compactMap { $0 }.joined(
-      separator: ", ")
+    let details = [
+      path, outage.reason.words.sanitizedForTerminal, outage.flapWords, outage.note?.sanitizedForTerminal, unseen,
+    ]
+    .compactMap { $0 }.joined(separator: ", ")
     return "\(date(outage.began))  \(mark(.notReachable)) \(outage.lengthWords)  \(details)"
   }
 

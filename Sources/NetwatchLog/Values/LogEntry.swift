@@ -17,11 +17,14 @@ package struct LogEntry: Hashable, Sendable {
   package let moment: LogMoment
   /// The kind and data of the entry.
   package let content: Content
+  /// What else is known of a change, for people, such as why WiFi has ended; nil if nothing is.
+  package let note: String?
 
   /// Creates an entry.
-  package init(_ moment: LogMoment, _ content: Content) {
+  package init(_ moment: LogMoment, _ content: Content, note: String? = nil) {
     self.moment = moment
     self.content = content
+    self.note = note
   }
 }
 
@@ -31,15 +34,16 @@ extension [LogEntry] {
     guard count > limit, limit > 0 else { return self }
     let (old, kept) = (prefix(count - limit + 1), suffix(limit - 1))
     var (changes, losses): (Int64, Int64) = (0, 0)
-    var newest: (moment: LogMoment, state: LogState)?
+    var newest: (moment: LogMoment, state: LogState, note: String?)?
     for entry in old {
       guard case .change(let state, let count, let carrierLosses) = entry.content else { continue }
       changes = changes.addingSaturated(count)
       losses = losses.addingSaturated(carrierLosses)
-      newest = (entry.moment, state)
+      newest = (entry.moment, state, entry.note)
     }
     guard let newest else { return Array(kept) }
-    return [LogEntry(newest.moment, .change(newest.state, count: changes, carrierLosses: losses))] + kept
+    let change = LogEntry.Content.change(newest.state, count: changes, carrierLosses: losses)
+    return [LogEntry(newest.moment, change, note: newest.note)] + kept
   }
 }
 

@@ -89,6 +89,7 @@ extension Outage {
       (joined.reason, joined.lost, joined.isBeginningSeen) = (later.reason, later.lost, true)
     }
     joined.carrierLosses = max(carrierLosses, later.carrierLosses)
+    joined.note = joined.note ?? later.note
     if later.end > end { joined.length = later.end.subtractingSaturated(began) }
     if ending != .seen, later.ending == .seen || later.end > end { joined.ending = later.ending }
     return joined
@@ -109,6 +110,7 @@ struct RunHistory: Sendable {
     switch entry.content {
     case .change(let state, let count, let losses):
       change(to: state, at: entry.moment, isMerged: count > 1, carrierLosses: losses)
+      if state.isOutage, let note = entry.note, outage?.value.note == nil { outage?.value.note = note }
     case .suspend(let length):
       // The suspend began this long before the resume, by the wall clock at the resume.
       closeSpan(at: entry.moment)
@@ -312,6 +314,8 @@ public struct Outage: Hashable, Sendable {
   /// How often the link that carried the traffic has lost its carrier, as the kernel counts: more than once if it has flapped faster
   /// than a path is published. 0 if the carrier was not lost, or the log does not say.
   public package(set) var carrierLosses = 0
+  /// What else is known of the loss, for people, such as why WiFi has ended; nil if nothing is.
+  public package(set) var note: String?
   /// Whether the log has the time of the beginning. If not, the outage began before netwatch watched.
   public package(set) var isBeginningSeen: Bool
   /// How the outage has ended.

@@ -34,8 +34,8 @@ package struct LogMachine: Sendable {
       let suspend = suspend(until: line.moment)
       switch line.content {
       case .change(let state, let count):
-        return suspend
-          + [LogEntry(line.moment, .change(state, count: count, carrierLosses: carrierLosses(until: line.carrier)))]
+        let change = LogEntry.Content.change(state, count: count, carrierLosses: carrierLosses(until: line.carrier))
+        return suspend + [LogEntry(line.moment, change, note: line.note)]
       case .flap(let state):
         let losses = carrierLosses(until: line.carrier)
         return suspend + (losses > 0 ? [LogEntry(line.moment, .change(state, count: 1, carrierLosses: losses))] : [])
@@ -89,6 +89,8 @@ package struct LogLine: Sendable {
   package let content: Content
   /// Nil if it is not known.
   let carrier: Carrier?
+  /// What else is known, for people; nil if nothing is.
+  let note: String?
 
   /// Reads a line without its newline. Nil if the line is not one of the stream, or not one that the log stores.
   ///
@@ -103,6 +105,7 @@ package struct LogLine: Sendable {
       wall: record.nanosecondsSince1970 / 1_000, monotonic: monotonic,
       boot: boot ?? monotonic.addingSaturated(now.suspended))
     let log = value["log"]
+    note = log?["note"]?.string
     if let index = log?["carrier"]?.integer(in: 1...Int64(Int32.max)),
       let losses = log?["carrier_losses"]?.integer(in: 0...Int64(UInt32.max))
     {

@@ -16,12 +16,15 @@ final class PathFindings {
   private var path: NetworkPath?
   private var findings = NetworkPath.Findings()
   private var carrier = CarrierMemory()
+  private var endings = EndingMemory()
 
   private var quality: QualitySampler?
   private var qualityNews = QualityNews()
 
   private var stages: StageWatch?
   private var announcements: AnnouncementWatch?
+
+  private var cables: CableReader?
 
   private let portalAPI: (any PortalAPIClient)?
   private var portals: PortalSchedule?
@@ -69,6 +72,9 @@ final class PathFindings {
         republish(because: .announcementChanged)
       }
     }
+    if configuration.readsCable {
+      do { cables = try CableReader() } catch { report(CableReader.absence) }
+    }
     if portalAPI != nil {
       portals = PortalSchedule(
         on: loop, start: { [unowned self] in ask($0, $1, over: $2) },
@@ -101,16 +107,25 @@ final class PathFindings {
     if change == .carriers { return publish(path.with(findings, reason: path.reason), change) }
     if change == .initial || change == .reachability {
       findings.lost = carrier.loss(in: path, isChange: change == .reachability)
+      findings.wifiEnding = endings.ending(in: path, after: findings.lost)
       findings.portal = nil
       probes?.handle(.path(path.verdict))
       identify()
     }
     quality?.follow(path)
     announcements?.follow(path)
+    let cableHasChanged = cables?.follow(path, after: findings.lost) == true
     followPortal()
     update()
     if change == .interfaces { stages?.linksChanged(path, at: .now) } else { stages?.follow(path, findings.internet) }
     findings.stages = stages?.stages
+    if change == .interfaces {
+      if endings.isNews(in: path, after: findings.lost) {
+        findings.wifiEnding = endings.ending(in: path, after: findings.lost)
+        publish(path.with(findings, reason: .wifiEnded), .reachability)
+      }
+      if cableHasChanged { publish(path.with(findings, reason: .cableChanged), .reachability) }
+    }
     publish(path.with(findings, reason: path.reason), change)
   }
 
@@ -132,6 +147,7 @@ final class PathFindings {
     findings.quality = quality?.figures
     findings.announcements = announcements?.announcements
     findings.announcements?.captivePortal = portals?.portal
+    findings.cable = cables?.cable
   }
 
   /// Publishes the last path again, with what was found out about it. Without a reason, the path keeps its own.

@@ -55,7 +55,7 @@ final class WiFiWatch {
     guard reporting.isWanted else { return }
     if case .published(let association, _) = event { radio = association?.radio }
     for news in machine.handle(event, at: .nanoseconds(moment.monotonic)) { emit(news.connection, news.reason) }
-    if machine.isSampling { setTimer() } else { timer.stop() }
+    setTimer()
   }
 
   /// Handles what nl80211 has reported, in order; nil if messages may be missing.
@@ -74,8 +74,13 @@ final class WiFiWatch {
   func sample(at moment: EventTimestamp) { handle(.sampled(radio.flatMap { connection(of: $0) }), at: moment) }
 
   private func setTimer() {
-    guard timer.deadline == nil else { return }
-    try? input.follow { timer.set(forNextTickEvery: Self.interval) }
+    try? input.follow {
+      if !machine.isSampling {
+        timer.set(at: machine.deadline)
+      } else if timer.deadline == nil {
+        timer.set(forNextTickEvery: Self.interval)
+      }
+    }
   }
 
   func stop() {

@@ -36,6 +36,31 @@ enum WirelessDecoder {
     var joined: JoinedNetwork?
     /// The IEEE 802.11 status code in the response to an attempt to join; 0 if it succeeded.
     var statusCode: UInt16 = 0
+    /// The IEEE 802.11 reason code of the end of a connection; 0 if there is none.
+    var reasonCode: UInt16 = 0
+    var isEndedByAccessPoint = false
+    /// Whether the access point has not answered an attempt to join.
+    var hasTimedOut = false
+
+    /// Why the link has left its network, or has not joined one, if that is what the message reports.
+    var ending: WiFiEnding? {
+      // WLAN_REASON_DISASSOC_DUE_TO_INACTIVITY: mac80211 gives it if beacons are missing.
+      let silence: UInt16 = 4
+      switch UInt32(command) {
+      case NL80211_CMD_DISCONNECT.rawValue:
+        if isEndedByAccessPoint { return WiFiEnding(.endedByAccessPoint(reason: Int(reasonCode))) }
+        return WiFiEnding(reasonCode == silence ? .lost : .endedByThisMachine(reason: Int(reasonCode)))
+      case NL80211_CMD_CONNECT.rawValue, NL80211_CMD_AUTHENTICATE.rawValue, NL80211_CMD_ASSOCIATE.rawValue:
+        if hasTimedOut { return WiFiEnding(.unanswered) }
+        return statusCode == 0 ? nil : WiFiEnding(.refused(status: Int(statusCode)))
+      default: return nil
+      }
+    }
+
+    /// Whether the message is only about an attempt to join.
+    var isAttempt: Bool {
+      command == UInt8(NL80211_CMD_AUTHENTICATE.rawValue) || command == UInt8(NL80211_CMD_ASSOCIATE.rawValue)
+    }
 
     /// The access point that the link has joined, if that is what the message reports.
     var joinedAccessPoint: UInt64? {
@@ -135,6 +160,11 @@ enum WirelessDecoder {
       case Int(NL80211_ATTR_MAC.rawValue): content.connection.accessPointAddress = hardwareAddress(bytes, value)
       case Int(NL80211_ATTR_STATUS_CODE.rawValue):
         content.statusCode = bytes.number(value, as: UInt16.self) ?? content.statusCode
+      case Int(NL80211_ATTR_REASON_CODE.rawValue):
+        content.reasonCode = bytes.number(value, as: UInt16.self) ?? content.reasonCode
+      case Int(NL80211_ATTR_DISCONNECTED_BY_AP.rawValue): content.isEndedByAccessPoint = true
+      case Int(NL80211_ATTR_TIMED_OUT.rawValue): content.hasTimedOut = true
+      case Int(NL80211_ATTR_FRAME.rawValue): content.statusCode = refusal(bytes, value) ?? content.statusCode
       case Int(NL80211_ATTR_WIPHY_FREQ.rawValue):
         content.connection.frequency = bytes.number(value, as: UInt32.self).map { Int($0) }
       case Int(NL80211_ATTR_STA_INFO.rawValue): read(station: value, of: bytes, into: &content.connection)
@@ -143,6 +173,24 @@ enum WirelessDecoder {
       }
     }
     return content
+  }
+
+  /// Returns the status code of a frame that refuses an authentication or an association (IEEE 802.11, sections 9.3.3.7 and 9.3.3.11).
+  /// Nil for other frames, and for one that does not refuse.
+  private static func refusal(_ bytes: RawSpan, _ frame: Range<Int>) -> UInt16? {
+    let headerLength = 24
+    // The status follows the algorithm and the sequence number of an authentication, and the capabilities of an association.
+    let place: Int
+    switch bytes.number(frame, as: UInt8.self) {
+    case 0xb0: place = headerLength + 4
+    case 0x10, 0x30: place = headerLength + 2
+    default: return nil
+    }
+    guard frame.count >= place + 2 else { return nil }
+    let start = frame.lowerBound + place
+    let status = bytes.number(start..<start + 2, as: UInt16.self).map(UInt16.init(littleEndian:))
+    // SAE goes on: a token is wanted, or an element is computed directly.
+    return status.flatMap { [0, 76, 126, 127].contains($0) ? nil : $0 }
   }
 
   /// Reads a network's name. Nil if the network hides its name.

@@ -7,11 +7,11 @@ import NetwatchEventLoop
 ///
 /// Needs no privilege. It can be opened before the kernel has nl80211, and follows nl80211 when it is loaded.
 final class WirelessEvents {
-  /// The commands that associate a link, end that, or change the link's mode. Joining a mesh is not announced.
+  /// The commands that try to associate a link, associate it, end that, or change the link's mode. Joining a mesh is not announced.
   private static let commands: [nl80211_commands] = [
     NL80211_CMD_CONNECT, NL80211_CMD_ROAM, NL80211_CMD_DISCONNECT, NL80211_CMD_DEAUTHENTICATE,
     NL80211_CMD_DISASSOCIATE, NL80211_CMD_JOIN_IBSS, NL80211_CMD_NEW_INTERFACE, NL80211_CMD_SET_INTERFACE,
-    NL80211_CMD_DEL_INTERFACE,
+    NL80211_CMD_DEL_INTERFACE, NL80211_CMD_AUTHENTICATE, NL80211_CMD_ASSOCIATE,
   ]
   /// The group "notify" of the controller, which reports families; its number is fixed.
   private static let familyGroup = GENL_ID_CTRL
@@ -46,18 +46,17 @@ final class WirelessEvents {
 
   /// Reads all messages.
   ///
-  /// - Parameter body: The closure that gets each link whose state has to be requested, and the access point that it has
-  ///   joined, if that is the news.
+  /// - Parameter body: The closure that gets each message about a link, and the link.
   /// - Returns: False if the state of every link has to be requested: messages were lost, or nl80211 has appeared or
   ///   disappeared.
-  func read(_ body: (_ index: Int32, _ accessPoint: UInt64?) -> Void) throws(SystemError) -> Bool {
+  func read(_ body: (_ index: Int32, WirelessDecoder.Content) -> Void) throws(SystemError) -> Bool {
     var isWhole = true
     var familyHasChanged = false
     while try socket.readFrames({ frame, bytes in
       if frame.kind == .overrun { isWhole = false }
       guard frame.kind == .payload else { return }
       switch WirelessDecoder.message(frame, bytes, family: family) {
-      case .wireless(let content): if let index = content.index { body(index, content.joinedAccessPoint) }
+      case .wireless(let content): if let index = content.index { body(index, content) }
       case .family, .familyRemoved: familyHasChanged = true
       case .ignored: break
       }

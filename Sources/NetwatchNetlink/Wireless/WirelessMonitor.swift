@@ -21,6 +21,9 @@ final class WirelessMonitor {
   private var registration: EventLoop.Registration?
   /// The known links by index. The wireless link is nil for links of other kinds.
   private var known: [Int32: (link: WirelessLink?, isRunning: Bool)] = [:]
+  /// Why links have left their network, or have not joined one, and whether they have joined one since. A station often comes back at
+  /// once, and rtnetlink may tell of the loss only then.
+  private var endings: [Int32: (ending: WiFiEnding, isOver: Bool)] = [:]
   /// Whether the kernel refuses generic netlink.
   private(set) var isRefused = false
   /// Whether the last question failed for a reason that passes.
@@ -40,6 +43,10 @@ final class WirelessMonitor {
     let isRunning = fact.flags & running == running
     if let old = known[fact.index] {
       known[fact.index]?.isRunning = isRunning
+      if isRunning, endings[fact.index]?.isOver == true {
+        endings[fact.index] = nil
+        known[fact.index]?.link?.ending = nil
+      }
       if old.link != nil, isRunning, !old.isRunning { known[fact.index]?.link = ask(fact.index) ?? old.link }
     } else {
       guard fact.isComplete, fact.kind == nil, Self.hardwareTypes.contains(Int32(fact.hardwareType)) else { return nil }
@@ -52,7 +59,7 @@ final class WirelessMonitor {
     return known[fact.index]?.link
   }
 
-  func forget(_ index: Int32) { known[index] = nil }
+  func forget(_ index: Int32) { (known[index], endings[index]) = (nil, nil) }
 
   /// Returns the current connection to the access point. Nil if the driver does not report it.
   func connection(of index: Int32, hasFrequency: Bool) -> WiFiConnection? {
@@ -64,12 +71,18 @@ final class WirelessMonitor {
     if let registration { loop.remove(registration) }
     registration = nil
     events = nil
-    known = [:]
+    (known, endings) = ([:], [:])
   }
 
   /// Asks nl80211 about a link. Nil if the link is not a radio's, or nl80211 does not respond; the data of rtnetlink is enough
   /// then.
   private func ask(_ index: Int32) -> WirelessLink? {
+    var link = askKernel(index)
+    link?.ending = endings[index]?.ending
+    return link
+  }
+
+  private func askKernel(_ index: Int32) -> WirelessLink? {
     lacksRoom = false
     do throws(SystemError) {
       guard let queries else {
@@ -103,9 +116,14 @@ final class WirelessMonitor {
     var indices: [Int32] = []
     var joined: [(index: Int32, accessPoint: UInt64)] = []
     guard let events,
-      let isWhole = try? events.read({ index, accessPoint in
-        indices.append(index)
-        if let accessPoint { joined.append((index, accessPoint)) }
+      let isWhole = try? events.read({ index, content in
+        if let ending = content.ending { endings[index] = (ending, false) }
+        if let accessPoint = content.joinedAccessPoint {
+          joined.append((index, accessPoint))
+          endings[index]?.isOver = true
+        }
+        // An attempt to join changes nothing unless it fails.
+        if !content.isAttempt || content.ending != nil { indices.append(index) }
       })
     else {
       stop()

@@ -31,8 +31,10 @@ extension EventRecord {
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
     portalURL = reachability["portal_url"]?.string.flatMap(PortalURL.init)
     announcements = NetworkAnnouncements(reachability)
+    if let link = reachability["link"] { (tellsCable, cable) = (true, CableState(link)) }
     stages = value["stages"].map { NetworkStages($0) }
     lost = value["lost"].flatMap(NetworkPath.LostInterface.init)
+    wifiEnding = value["wifi_end"].flatMap { WiFiEnding($0) }
     if let quality = value["quality"] {
       tellsQuality = true
       if quality != .null {
@@ -92,6 +94,7 @@ extension WiFiConnection {
     frequency = value?["frequency_mhz"]?.integer(in: 1...Int64(UInt32.max)).map { Int($0) }
     receiveRate = value?["rx_mbps"].flatMap(Self.kilobits)
     transmitRate = value?["tx_mbps"].flatMap(Self.kilobits)
+    roamsInLastHour = value?["roams_last_hour"]?.integer(in: 0...1_000).map { Int($0) }
     accessPointAddress = value?["bssid"]?.string.flatMap(Self.address)
   }
 

@@ -96,12 +96,20 @@ public struct EventRecord: Hashable, Sendable {
   /// The interface that carried the traffic before. In the record of the change from it to another one, and in every record while
   /// nothing is reachable. Otherwise nil, or if netwatch has not seen an interface carry traffic.
   public var lost: NetworkPath.LostInterface?
+  /// Why the WiFi network was left, or was not joined; nil if that is not known, or has not happened.
+  public var wifiEnding: WiFiEnding?
   /// The stages of the way to the internet and which of them work; nil if stages were not asked for.
   public var stages: NetworkStages?
   /// The address of the login page of the captive portal. Nil if there is no portal, or it does not give an address.
   public var portalURL: PortalURL?
   /// What the network has said about itself; nil if that was not asked for.
   public var announcements: NetworkAnnouncements?
+
+  /// What the driver of the wired link says about its cable: of the link that carries the path, or of one that lacks its carrier while
+  /// nothing is reachable. Nil if it says nothing.
+  public var cable: CableState?
+  /// Whether the line of the record has what is known of the cable.
+  public var tellsCable = false
 
   /// How IPv4 is translated; nil if that was not asked for, or nothing is known of it.
   public var translation: IPv4Translation? { announcements.flatMap { path.translation($0) } }
@@ -171,6 +179,7 @@ public struct EventRecord: Hashable, Sendable {
     if path.isReachable {
       first.path = path.with(reason: .initial)
       first.lost = nil
+      first.wifiEnding = nil
     }
     return first
   }
@@ -192,6 +201,7 @@ extension EventRecord {
     var findings = NetworkPath.Findings()
     (findings.internet, findings.portal, findings.stages) = (internet, portalURL, stages)
     (findings.quality, findings.lost, findings.announcements) = (carrierQuality, lost, announcements)
+    (findings.cable, findings.wifiEnding) = (cable, wifiEnding)
     return findings
   }
 

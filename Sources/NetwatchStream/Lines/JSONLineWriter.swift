@@ -99,8 +99,16 @@ extension LineBuffer {
       appendList(announcements.nameServers) { $0.appendQuoted($1.description) }
       append(record.translation)
     }
+    if record.tellsCable {
+      append(#","link":"#)
+      append(record.cable?.json ?? .null)
+    }
     append("}")
     if let lost = record.lost { append(lost) }
+    if let ending = record.wifiEnding {
+      append(#","wifi_end":"#)
+      append(ending.json)
+    }
     if record.event == .initial || record.event == .reachability {
       append(#","sentence":"#)
       appendQuoted(record.answer(about: target))
@@ -272,6 +280,10 @@ extension LineBuffer {
     }
     append(#","rx_mbps":"#, connection.receiveRate)
     append(#","tx_mbps":"#, connection.transmitRate)
+    if let roams = connection.roamsInLastHour {
+      append(#","roams_last_hour":"#)
+      appendDecimal(UInt64(clamping: roams))
+    }
     guard let accessPoint = connection.accessPointAddress else { return }
     append(#","bssid":""#)
     append(hardwareAddress: accessPoint)

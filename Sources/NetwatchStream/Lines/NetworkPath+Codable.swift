@@ -18,8 +18,9 @@ extension NetworkPath: Codable {
     record.stages = stages
     record.quality = linkQuality
     record.tellsQuality = linkQuality != nil
-    record.lost = lost
+    (record.lost, record.wifiEnding) = (lost, wifiEnding)
     record.announcements = announcements
+    (record.cable, record.tellsCable) = (cable, cable != nil)
     let line = try JSONValue(record, in: network, for: encoder)
     guard case .object(var members)? = line["reachability"] else { throw encoder.failure(self) }
     members["reason"] = .string(reason.rawValue)
@@ -39,8 +40,10 @@ extension NetworkPath: Codable {
     findings.portal = value["portal_url"]?.string.flatMap(PortalURL.init)
     findings.network = value["network_id"]?.string.flatMap(NetworkIdentity.init)
     findings.announcements = NetworkAnnouncements(value)
+    findings.cable = value["link"].flatMap { CableState($0) }
     findings.stages = value["stages"].map { NetworkStages($0) }
     findings.lost = value["lost"].flatMap(LostInterface.init)
+    findings.wifiEnding = value["wifi_end"].flatMap { WiFiEnding($0) }
     if let quality = value["quality"], let index = path.interfaceIndex {
       findings.quality = LinkQuality(quality, of: index)
     }

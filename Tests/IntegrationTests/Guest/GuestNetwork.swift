@@ -7,6 +7,10 @@ struct GuestNetwork {
   var isHidden = false
   /// Elements that are added to the network's beacons, in hexadecimal digits. Default: none.
   var vendorElements = ""
+  /// Further lines of hostapd's configuration. Default: none.
+  var policy = ""
+  /// The key of the station, if it is a wrong one.
+  var wrongKey: String?
 
   static let home = GuestNetwork(name: Array("home".utf8), isOpen: false)
 
@@ -31,6 +35,7 @@ struct GuestNetwork {
       ignore_broadcast_ssid=\(isHidden ? 1 : 0)
       \(vendorElements.isEmpty ? "" : "vendor_elements=\(vendorElements)")
       \(isOpen ? "" : security)
+      \(policy)
       """
   }
 
@@ -43,7 +48,7 @@ struct GuestNetwork {
       ssid=\(hexadecimalName)
       scan_ssid=\(isHidden ? 1 : 0)
       scan_freq=2412 2437
-      \(isOpen ? "key_mgmt=NONE" : "psk=\(Self.key)")
+      \(isOpen ? "key_mgmt=NONE" : "psk=\(wrongKey ?? Self.key)")
     }
 
     """

@@ -73,14 +73,29 @@ final class GuestRadios {
     try air.run("hostapd_cli -p \(folder.file("ap")) -i wlan1 deauthenticate \(Self.address(of: 0))")
   }
 
+  /// Gives access point 1 a command about the station.
+  func tellAccessPoint(_ command: String) throws {
+    try air.run("hostapd_cli -p \(folder.file("ap")) -i wlan1 \(command) | grep -q OK")
+  }
+
   // MARK: The station
 
+  /// Gives the station's wpa_supplicant a command.
+  func tellStation(_ command: String) throws {
+    try station.run("wpa_cli -p \(folder.file("station")) -i wlan0 \(command) | grep -q OK")
+  }
+
   func join(_ network: GuestNetwork) throws {
+    try tryToJoin(network)
+    try waitForConnection()
+  }
+
+  /// Makes the station try to join a network, again and again.
+  func tryToJoin(_ network: GuestNetwork) throws {
     leave()
     let text = network.station(control: folder.file("station"))
     supplicant = try ChildProcess(
       station.command(["wpa_supplicant", "-D", "nl80211", "-i", "wlan0", "-c", try write(text, to: "station.conf")]))
-    try waitForConnection()
   }
 
   func waitForConnection() throws { try supplicant?.wait(for: "CTRL-EVENT-CONNECTED") }

@@ -95,6 +95,14 @@ export interface Path {
    * nothing is known, or without the option `announced`.
    */
   readonly translatedBy: 'clat' | 'nat64' | 'none' | null;
+  /** The speed of the cable in megabits per second. Null if it is not known, or without the option `cable`. */
+  readonly speedMbps: number | null;
+  /** The highest speed in megabits per second that both ends of the cable offer. Null if it is not known, or without the option `cable`. */
+  readonly possibleMbps: number | null;
+  /** Why there is no carrier, such as "no_cable". Null if the driver does not say, or without the option `cable`. */
+  readonly noCarrierBecause: string | null;
+  /** A sentence about why a WiFi network was left or not joined. Null if that has not happened, or is not known. */
+  readonly wifiEnd: string | null;
   /** What the network says about the login. Null until it has answered, or without the option `portalApi`. */
   readonly captivePortal: CaptivePortal | null;
   /** The round-trip time in milliseconds. Null while it is not known, or without the option `quality`. */
@@ -188,6 +196,8 @@ export interface Options {
   nudge?: boolean | null;
   /** Whether to listen to what the network says about itself, for `portalApi`. No packet is sent. Default: false. */
   announced?: boolean | null;
+  /** Whether to ask the driver of the network card about its cable, for `Path.speedMbps` and others. Default: false. */
+  cable?: boolean | null;
   /**
    * Whether to ask the server that the network names whether a login is needed (RFC 8908), for `captivePortal`. For each request, the
    * library starts the program netwatch-http of the package netwatch. Default: false, and then nothing is asked.

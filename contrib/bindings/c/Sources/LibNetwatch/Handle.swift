@@ -104,6 +104,10 @@ import NetwatchStream
     case nameServers = "name_servers"
     case prefix = "nat64_prefix"
     case translator = "translated_by"
+    case speed = "speed_mbps"
+    case possibleSpeed = "possible_mbps"
+    case absence = "no_carrier_because"
+    case wifiEnding = "wifi_end"
     case loginURL = "login_url"
     case sessionSeconds = "session_seconds"
     case sessionBytes = "session_bytes"
@@ -130,6 +134,10 @@ import NetwatchStream
         return servers.isEmpty ? nil : servers.map(\.description).joined(separator: " ")
       case .prefix: return translation?.prefix?.description
       case .translator: return translation?.translator.rawValue
+      case .speed: return record.cable?.megabitsPerSecond.map { String($0) }
+      case .possibleSpeed: return record.cable?.possibleMegabitsPerSecond.map { String($0) }
+      case .absence: return record.cable?.absence?.rawValue
+      case .wifiEnding: return record.wifiEnding?.description
       case .captive: return portal.map { $0.isCaptive ? "1" : "0" }
       case .loginURL: return portal?.loginPage?.description
       case .sessionSeconds: return portal?.secondsRemaining.map { String($0) }
@@ -159,9 +167,9 @@ import NetwatchStream
       case .loss: record.carrierQuality?.lossPercent.map(Self.tenths)
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
-      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .nameServers, .prefix, .translator, .captive, .loginURL, .sessionSeconds,
-        .sessionBytes,
-        .stage, .visible, .inFlight, .rulesFault:
+      case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .nameServers, .prefix, .translator, .speed,
+        .possibleSpeed, .absence, .wifiEnding, .captive, .loginURL, .sessionSeconds, .sessionBytes, .stage, .visible,
+        .inFlight, .rulesFault:
         nil
       }
     }

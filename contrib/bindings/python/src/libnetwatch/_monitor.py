@@ -52,6 +52,7 @@ class Options(TypedDict, total=False):
     stages: bool
     nudge: bool
     announced: bool
+    cable: bool
     portal_api: bool
     quality: bool
     traffic: bool
@@ -105,6 +106,7 @@ class Monitor:
     nudge: With `stages`, whether to send the gateway an empty datagram every 5 seconds while nothing else proves that it is alive.
         Default: False.
     announced: Whether to listen to what the network says about itself, for `Path.portal_api`. No packet is sent. Default: False.
+    cable: Whether to ask the driver of the network card about its cable, for `Path.speed_mbps` and others. Default: False.
     portal_api: Whether to ask the server that the network names whether a login is needed (RFC 8908), for `Path.captive_portal`. For
         each request, the library starts the program netwatch-http of the package netwatch. Default: False, and then nothing is asked.
     quality: Whether to measure the round-trip time and the loss, for `Path.rtt_ms` and `Path.loss_percent`. Default: False.

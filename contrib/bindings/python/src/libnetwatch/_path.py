@@ -147,6 +147,19 @@ class Path:
     """Who translates the IPv4 of this machine: itself ("clat"), the network alone ("nat64") or nobody, though it could ("none"). None
     if nothing is known, or without the option `announced`."""
 
+    speed_mbps: Optional[int] = None
+    """The speed of the cable in megabits per second. None if it is not known, or without the option `cable`."""
+
+    possible_mbps: Optional[int] = None
+    """The highest speed in megabits per second that both ends of the cable offer. None if it is not known, or without the option
+    `cable`."""
+
+    no_carrier_because: Optional[str] = None
+    """Why there is no carrier, such as "no_cable". None if the driver does not say, or without the option `cable`."""
+
+    wifi_end: Optional[str] = None
+    """A sentence about why a WiFi network was left or not joined. None if that has not happened, or is not known."""
+
     captive_portal: Optional[CaptivePortal] = None
     """What the network says about the login. None until it has answered, or without the option `portal_api`."""
 
@@ -203,6 +216,7 @@ class Path:
 
         portal = reachability.get("captive_portal")
         translation = reachability.get("translation") or {}
+        link = reachability.get("link") or {}
         path = cls(
             status=_STATUS_OF_WORD[reachability["status"]],
             reason=event["reason"],
@@ -228,6 +242,10 @@ class Path:
             name_servers=tuple(reachability.get("name_servers", ())),
             nat64_prefix=translation.get("prefix"),
             translated_by=translation.get("by"),
+            speed_mbps=link.get("speed_mbps"),
+            possible_mbps=link.get("possible_mbps"),
+            no_carrier_because=link.get("no_carrier_because"),
+            wifi_end=(event.get("wifi_end") or {}).get("text"),
             captive_portal=None if portal is None else CaptivePortal(**{name: portal[name] for name in _PORTAL_FIELDS}),
             rx_bps=traffic.get("rx_bps"),
             tx_bps=traffic.get("tx_bps"),
