@@ -90,6 +90,53 @@ import Testing
     #expect(throws: PlainError.self) { try LogContents(reading: place) }
   }
 
+  @Test func `notes are stored, and a log without their table gets it`() throws {
+    let (place, folder) = try place()
+    defer { _ = folder }
+    let moment = LogMoment(wall: 1_795_000_000_000_000, monotonic: 1, boot: 1)
+    let change = LogEntry.Content.change(LogState(status: .notReachable, reason: "no_carrier"), count: 1)
+    let entries = [nil, "no cable is plugged in", nil].map { LogEntry(moment, change, note: $0) }
+    try LogStore.open(place).store.append(entries)
+    #expect(try LogContents(reading: place).entries.map(\.entry) == entries)
+    try Database(place.file, .write).execute("DROP TABLE note")
+    #expect(try LogContents(reading: place).entries.map(\.entry.note) == [nil, nil, nil])
+    try LogStore.open(place).store.append(entries)
+    #expect(try LogContents(reading: place).entries.suffix(3).map(\.entry) == entries)
+    try Database(place.file, .write).execute("DROP TABLE note; CREATE VIEW note AS SELECT 1 AS entry, 'a' AS text")
+    #expect(throws: PlainError.self) { try LogContents(reading: place) }
+  }
+
+  @Test func `a note is told with its change and with its outage`() throws {
+    let note = "the access point has ended the connection (reason 5)"
+    func moment(_ second: Int64) -> LogMoment {
+      LogMoment(
+        wall: 1_795_000_000_000_000 + second * 1_000_000, monotonic: second * 1_000_000, boot: second * 1_000_000)
+    }
+    let up = LogState(status: .wifi, reason: "route_up", medium: .wifi, interface: "wlan0")
+    let down = LogState(status: .notReachable, reason: "no_carrier")
+    let entries = [
+      LogEntry(moment(0), .change(up, count: 1)), LogEntry(moment(1), .change(down, count: 1)),
+      LogEntry(moment(1), .change(down, count: 1), note: note),
+      LogEntry(moment(2), .change(down, count: 1), note: "later"),
+      LogEntry(moment(3), .change(up, count: 1)),
+    ]
+    let (text, records) = (LogText(isUnicode: false), LogRecords())
+    #expect(text.line(entries[2]).hasSuffix("no carrier, \(note)"))
+    #expect(records.json(entries[2]).contains("\"note\":\"\(note)\""))
+    #expect(!records.json(entries[1]).contains("note"))
+    #expect(records.csv(entries[2]).hasSuffix(",\(note)"))
+    var history = RunHistory()
+    for entry in entries { history.add(entry) }
+    let outage = try #require(history.outages.first)
+    #expect(history.outages.count == 1)
+    // The first one is the cause.
+    #expect(outage.note == note)
+    #expect(text.line(outage).contains(note))
+    #expect(records.json(outage).contains("\"note\":\"\(note)\""))
+    #expect(records.csv(outage).hasSuffix(",\(note)"))
+    #expect(entries.merged(to: 2).first?.note == "later")
+  }
+
   @Test(arguments: 0..<40 as Range<UInt64>) func `a part of the log has the same history as the whole`(_ seed: UInt64)
     throws
   {

@@ -1,28 +1,34 @@
-import CLibNetlink
 import CLinux
 import Glibc
 
 /// Sets the speed of a network card, as `ethtool -s NAME speed MBPS duplex full autoneg off` does.
 enum CableSpeed {
+  // <linux/ethtool.h>: the commands, and the offsets in struct ethtool_cmd.
+  private static let (get, set): (UInt8, UInt8) = (1, 2)
+  private static let (speedOffset, duplexOffset, negotiationOffset) = (12, 14, 18)
+
   static func set(_ name: String, _ megabits: UInt16) throws {
-    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
-    guard descriptor >= 0 else { throw ProbeFailure("socket: \(errno)") }
-    var settings = ethtool_cmd()
-    settings.cmd = UInt32(ETHTOOL_GSET)
-    try ask(descriptor, name, &settings)
-    settings.cmd = UInt32(ETHTOOL_SSET)
-    (settings.speed, settings.speed_hi, settings.duplex, settings.autoneg) = (megabits, 0, 1, 0)
-    try ask(descriptor, name, &settings)
+    var settings = [UInt8](repeating: 0, count: 44)
+    settings[0] = get
+    try ask(name, &settings)
+    settings[0] = set
+    settings[speedOffset] = UInt8(megabits & 0xff)
+    settings[speedOffset + 1] = UInt8(megabits >> 8)
+    settings[duplexOffset] = 1
+    settings[negotiationOffset] = 0
+    try ask(name, &settings)
     say("set")
   }
 
-  private static func ask(_ descriptor: CInt, _ name: String, _ settings: inout ethtool_cmd) throws {
+  private static func ask(_ name: String, _ settings: inout [UInt8]) throws {
     let ethtool: UInt = 0x8946  // SIOCETHTOOL
-    let result = unsafe withUnsafeMutablePointer(to: &settings) { pointer in
+    let descriptor = socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
+    defer { close(descriptor) }
+    let result = unsafe settings.withUnsafeMutableBytes { settings in
       // In struct ifreq, sixteen bytes of name come first, and then the address of the settings.
       var request = [UInt8](repeating: 0, count: 40)
       for (position, byte) in name.utf8.prefix(15).enumerated() { request[position] = byte }
-      let address = UInt64(UInt(bitPattern: pointer))
+      let address = UInt64(UInt(bitPattern: settings.baseAddress))
       for position in 0..<8 { request[16 + position] = UInt8(truncatingIfNeeded: address >> (8 * UInt64(position))) }
       return unsafe ioctl(descriptor, ethtool, &request)
     }

@@ -186,7 +186,7 @@ import Testing
         "medium_changed", "interface_changed", "address_changed", "network_changed", "vpn_up", "vpn_down",
         "vpn_without_underlay", "resynced", "resumed", "unresolved", "service_lost", "rules_changed", "signal_changed",
         "roamed",
-        "internet_changed", "wifi_ended", "announcement_changed", "cable_changed", "session_ends",
+        "internet_changed", "announcement_changed", "uplink_changed", "cable_changed", "session_ends",
       ])
   }
 }

@@ -52,7 +52,7 @@ if [ -n "${NETWATCH_GUEST_TESTS:-}${1:-}" ]; then
 fi
 # The tests of these suites mostly wait for slow links, radios and clocks. The others run in a second guest at the same
 # time.
-slow="$all(Quality|Signals|Sleep)"
+slow="$all(Ending|Quality|Signals|Sleep)"
 guest "$work/log-2" --filter "$slow" >"$work/output" 2>&1 &
 status=0
 guest "$work/log" --filter "$all" --skip "$slow" || status=$?

@@ -74,6 +74,9 @@ public struct MonitorConfiguration: Sendable {
   /// Whether a path has what the driver of its wired link says about the cable, in ``NetworkPath/cable``: the speed, the duplex, the modes
   /// of both ends, and why there is no carrier. The driver is asked when the link has changed. Default: false.
   public var readsCable = false
+  /// Whether each link that could carry the traffic is judged as if it were the only one, in ``NetworkPath/uplinks``. The kernel is asked
+  /// for its routes and neighbours, and no packet is sent. Default: false.
+  public var judgesUplinks = false
   /// Asks the portal API that the network names whether somebody has to log in, and where: ``NetworkAnnouncements/captivePortal``. Nothing
   /// else makes the monitor ask. Default: nil, nothing is ever asked.
   ///

@@ -1,7 +1,7 @@
 /// A condition on the network, for ``NetworkMonitor/holds(_:)`` and ``NetworkMonitor/waitUntil(_:within:clock:)``. The command has
 /// the same ones for `--for`.
 ///
-/// While nothing is reachable, only ``notReachable`` and ``stage(_:)`` can hold; what is not known does not hold. Later versions can add values,
+/// While nothing is reachable, only ``notReachable``, ``stage(_:)`` and ``uplink(_:)`` can hold; what is not known does not hold. Later versions can add values,
 /// so give a `switch` a `default`.
 public enum NetworkCondition: Hashable, Sendable {
   /// The target is reachable.
@@ -29,6 +29,9 @@ public enum NetworkCondition: Hashable, Sendable {
   /// This stage of the way to the internet works. Needs ``MonitorConfiguration/watchesStages``; the stages `dns` and `internet` also
   /// need a probe.
   case stage(NetworkStage)
+  /// A link of this kind carries the traffic or could: no stage of the way over it is known to fail. Holds also while another link carries
+  /// the traffic. Needs ``MonitorConfiguration/judgesUplinks``.
+  case uplink(Medium)
 
   /// Returns whether the condition holds for a path.
   public func holds(for path: NetworkPath) -> Bool {
@@ -45,6 +48,7 @@ public enum NetworkCondition: Hashable, Sendable {
     case .internet: path.isReachable && path.internet?.isFull ?? false
     case .network(let network): path.isReachable && path.network == network
     case .stage(let stage): path.stages?[stage].isOK ?? false
+    case .uplink(let medium): path.uplinks?.contains { $0.medium == medium && $0.works } ?? false
     }
   }
 }
@@ -123,6 +127,7 @@ extension NetworkCondition: CustomStringConvertible {
     case .internet: "internet"
     case .network(let network): "network=\(network)"
     case .stage(let stage): "stage=\(stage.rawValue)"
+    case .uplink(let medium): "uplink=\(medium.rawValue)"
     }
   }
 }

@@ -193,8 +193,8 @@ extension NetworkPath {
     case .serviceLost: return "the service is gone"
     // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil
+    case .uplinkChanged: return "an interface that could carry the traffic works in another way"
     case .cableChanged: return "the cable of \(name) works in another way"
-    case .wifiEnded: return sentence(ofLinkAfter: formerName) ?? "a WiFi network was left"
     case .announcementChanged: return "the network says something else about itself"
     case .sessionEnds: return "the network soon asks for another login"
     case .roamed: return "\(name) has joined another access point of the same WiFi network"

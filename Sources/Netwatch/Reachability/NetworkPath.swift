@@ -116,6 +116,7 @@ public struct NetworkPath: Hashable, Sendable {
     package var announcements: NetworkAnnouncements?
     package var cable: CableState?
     package var wifiEnding: WiFiEnding?
+    package var uplinks: [Uplink]?
 
     package init() {}
   }
@@ -239,6 +240,9 @@ public struct NetworkPath: Hashable, Sendable {
   public var lost: LostInterface? { findings.lost }
   /// Why the WiFi network was left, or was not joined: of ``lost`` if that was WiFi, otherwise while nothing is reachable, of the first
   /// link of which that is known. Otherwise nil.
+  ///
+  /// The kernel may say why only after the loss. Then another path is published with the same reason, if ``MonitorConfiguration/wifi``
+  /// requests details.
   public var wifiEnding: WiFiEnding? { findings.wifiEnding }
   /// Whether the internet answers over this path, by the last probe. Nil unless ``MonitorConfiguration/probe`` asks.
   public var internet: InternetAccess? { findings.internet }
@@ -259,6 +263,10 @@ public struct NetworkPath: Hashable, Sendable {
   /// What the driver of the wired link that carries the traffic says about its cable; while nothing is reachable, of a link that lacks its
   /// carrier. Nil unless ``MonitorConfiguration/readsCable`` is set, and if there is no such link or its driver says nothing.
   public var cable: CableState? { findings.cable }
+
+  /// Each link that could carry the traffic, judged as if it were the only one. Nil unless
+  /// ``MonitorConfiguration/judgesUplinks`` is set.
+  public var uplinks: [Uplink]? { findings.uplinks }
 
   /// Whether this machine translates its IPv4 packets to IPv6, at its end of 464XLAT (RFC 6877): the IPv4 source is in 192.0.0.0/29
   /// (RFC 7335), no IPv4 gateway leads out, and no VPN carries IPv4.
@@ -297,6 +305,13 @@ public struct NetworkPath: Hashable, Sendable {
   /// Returns the first address of a link that traffic can come from.
   func usableAddress(of interface: Interface) -> InternetAddress? {
     interface.addresses.first { $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4) }?.address
+  }
+
+  /// Returns whether a link has an address of a family that traffic can come from.
+  package func hasUsableAddress(of interface: Interface, _ family: AddressFamily) -> Bool {
+    interface.addresses.contains {
+      $0.address.family == family && $0.isUsable(allowingLinkLocalIPv4: allowsLinkLocalIPv4)
+    }
   }
 
   /// Returns whether the traffic goes over `medium`.

@@ -52,11 +52,12 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   case roamed
   /// A probe of the internet has another result than before. Published only if ``MonitorConfiguration/probe`` requests it.
   case internetChanged = "internet_changed"
-  /// It has become known why a WiFi network was left or not joined. Published only while nothing is reachable.
-  case wifiEnded = "wifi_ended"
   /// The network says something else about itself than before. Published only if ``MonitorConfiguration/hearsAnnouncements`` requests
   /// it.
   case announcementChanged = "announcement_changed"
+  /// A link that could carry the traffic works in another way than before, and the path is the same. Published only if
+  /// ``MonitorConfiguration/judgesUplinks`` is set.
+  case uplinkChanged = "uplink_changed"
   /// The cable of the same link works in another way than before, such as at another speed. Published only if
   /// ``MonitorConfiguration/readsCable`` is set.
   case cableChanged = "cable_changed"

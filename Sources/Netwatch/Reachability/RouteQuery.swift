@@ -211,7 +211,7 @@ package enum RouteAnswer: Hashable, Sendable {
   var rules: [RoutingRule] { if case .rules(let rules) = self { rules } else { [] } }
 
   /// The ways, if the answer leads anywhere.
-  var hops: [RouteHop] {
+  package var hops: [RouteHop] {
     switch self {
     case .hop(let hop): [hop]
     case .hops(let hops): hops

@@ -13,9 +13,6 @@ package struct StageMachine: Sendable {
     case internet(InternetAccess?)
   }
 
-  /// IFF_NOARP of <linux/if.h>.
-  private static let noARPFlag: UInt32 = 1 << 7
-
   package private(set) var stages = NetworkStages()
   private var gateways = GatewayHealth()
   private var path: NetworkPath?
@@ -61,17 +58,18 @@ package struct StageMachine: Sendable {
     var stages = NetworkStages()
     stages.link = StageFinding(.running)
     stages.address = StageFinding(.configured, (path.ipv4 ?? path.ipv6)?.address)
-    let hasNeighbours = path.interface.map { $0.flags & Self.noARPFlag == 0 } ?? true
-    stages.gateway = !hasNeighbours ? StageFinding(.noNeighbours) : gateways.finding ?? StageFinding(.noGateway)
+    stages.gateway =
+      path.interface?.hasNeighbours == false
+      ? StageFinding(.noNeighbours) : gateways.finding ?? StageFinding(.noGateway)
     stages.dns = nameServers
-    stages.internet = StageFinding(internet.evidence)
+    stages.internet = StageFinding(internet)
     return stages
   }
 
   /// Returns the findings if no route leads out. The links tell why.
   private func stages(withoutWay path: NetworkPath) -> NetworkStages {
     var stages = NetworkStages()
-    let links = candidates(path)
+    let links = path.outwardLinks(including: includes, orElse: carrier)
     let running = links.filter { path.links.isUsable($0) }
     guard !running.isEmpty else {
       let isUp = links.contains { $0.isAdministrativelyUp }
@@ -87,33 +85,57 @@ package struct StageMachine: Sendable {
     stages.gateway = StageFinding(.noRoute)
     return stages
   }
+}
 
-  /// Returns the links that could carry the traffic: those that lead out of the machine, and the one that carried it last. If
-  /// there are none, as in a container, returns all others.
-  private func candidates(_ path: NetworkPath) -> [Interface] {
+extension NetworkPath {
+  /// Returns the links that lead out of the machine, and one more. If there are none, as in a container, returns all others.
+  ///
+  /// - Parameters:
+  ///   - includes: Decides by name over which links traffic may leave; nil for all.
+  ///   - carrier: The index of the link that carried the traffic last.
+  func outwardLinks(including includes: ((_ name: String) -> Bool)?, orElse carrier: Int32?) -> [Interface] {
     // The links beneath an included tunnel may have any name.
-    let mayBeBeneath = path.links.contains { $0.role.tunnelKind != nil && includes?($0.name) == true }
-    let links = path.links.filter { link in
+    let mayBeBeneath = links.contains { $0.role.tunnelKind != nil && includes?($0.name) == true }
+    let others = links.filter { link in
       !link.isLoopback && !link.isIgnored && link.role.tunnelKind == nil && link.role != .sink
         && (mayBeBeneath || includes?(link.name) ?? true)
     }
-    let outward = links.filter { link in
+    let outward = others.filter { link in
       switch link.medium {
       case .wired, .wifi, .wwan, .bluetooth: true
       case .virtual, .other: link.index == carrier
       }
     }
-    return outward.isEmpty ? links : outward
+    return outward.isEmpty ? others : outward
+  }
+
+  /// Returns the links that could carry the traffic: the one that does, and those that lead out of the machine and are no port of another
+  /// one. If no link leads out, as in a container, returns all others.
+  ///
+  /// - Parameter includes: Decides by name over which links traffic may leave; nil for all.
+  package func possibleUplinks(including includes: ((_ name: String) -> Bool)?) -> [Interface] {
+    let outward = outwardLinks(including: includes, orElse: nil).filter { link in
+      !link.isMadeByKernel && link.masterIndex.flatMap(links.interface)?.needsPorts != true
+    }
+    guard let interface, !outward.contains(where: { $0.index == interface.index }) else { return outward }
+    return [interface] + outward
   }
 }
 
-extension InternetAccess? {
-  fileprivate var evidence: StageFinding.Evidence {
-    switch self {
-    case .full: .full
-    case .portal: .portal
-    case .absent: .none
-    case .unknown, nil: .notProbed
+extension StageFinding {
+  /// Creates the finding about the internet; nil if it was not probed.
+  init(_ internet: InternetAccess?) {
+    switch internet {
+    case .full: self.init(.full)
+    case .portal: self.init(.portal)
+    // A bare `none` would be the absence of a value.
+    case .absent: self.init(Evidence.none)
+    case .unknown, nil: self.init(.notProbed)
     }
   }
+}
+
+extension Interface {
+  /// Whether the link has a table of neighbours: IFF_NOARP of <linux/if.h> is not set.
+  var hasNeighbours: Bool { flags & 1 << 7 == 0 }
 }

@@ -14,7 +14,7 @@ struct FollowCommand {
     let wifi = lines.configuration.wifi
     lines.service = options.serviceUse(
       needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.hearsNetwork
-        || lines.configuration.readsCable)
+        || lines.configuration.readsCable || options.watch.each)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.isRequired = false
@@ -53,9 +53,11 @@ struct FollowCommand {
     lines.tellsStages = options.watch.stages || options.output.showsStage
     lines.configuration.hearsAnnouncements = options.watch.announced
     lines.configuration.readsCable = options.watch.cable || options.output.showsCable
+    lines.configuration.judgesUplinks = options.watch.each
     lines.nudgesGateway = options.watch.nudges
     lines.listsInterfaces = options.watch.listsInterfaces
     lines.tellsSwitching = options.output.isText
+    lines.tellsEndings = options.output.isText || options.isLogged || lines.configuration.wifi.includesDetails
     return lines
   }
 

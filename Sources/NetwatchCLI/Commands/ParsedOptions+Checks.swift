@@ -33,7 +33,7 @@ extension ParsedLine<ParsedOptions> {
     }
     let others = [
       "--format", "--json", "--color", "--verbose", "--programs", "--wifi-details", "--bssid", "--interfaces",
-      "--quality", "--stages", "--network-id", "--announced", "--portal-api", "--cable",
+      "--quality", "--stages", "--network-id", "--announced", "--portal-api", "--cable", "--each",
     ]
     if values.isPrometheus, let option = given(among: OutputOptions.barOptions + others) {
       throw UsageError("--prometheus is a format of its own; leave out \(option).")
@@ -74,6 +74,9 @@ extension ParsedLine<ParsedOptions> {
       if values.watch.stages { throw UsageError("--record does not hold which stage fails; leave out --stages.") }
       if values.watch.cable || values.output.showsCable {
         throw UsageError("--record does not hold what is known of the cable; leave out --cable and {speed}.")
+      }
+      if values.watch.each {
+        throw UsageError("--record does not hold how each interface is judged; leave out --each.")
       }
       if let option = given(among: ["--announced", "--portal-api"]) {
         throw UsageError("--record does not hold what the network says about itself; leave out \(option).")

@@ -167,10 +167,10 @@ extension ParsedOptions {
     .standard("reachable").repeating().suggesting(.words { NetworkCondition.suggestions })
     .manual(
       """
-      Each condition except not-reachable and stage= needs the network to be reachable. unmetered: the interface that carries \
+      Each condition except not-reachable, stage= and uplink= needs the network to be reachable. unmetered: the interface that carries \
       the traffic is known, and nothing shows that it may cost money. medium= and wired: this kind of interface carries it, \
       beneath any VPN. vpn and not-vpn: it goes through a tunnel, or through none. internet: the server of --probe has \
-      answered as it should, and not a login page. network= takes what --network-id prints.
+      answered as it should, and not a login page. uplink=: an interface of this kind carries the traffic or could. network= takes what --network-id prints.
       """)
     shared([WatchOptions.interfacesOption])
     Option.flag(
@@ -246,6 +246,7 @@ extension ParsedOptions {
     shared([WatchOptions.signalOption, WatchOptions.qualityOption] + WatchOptions.stageOptions)
     shared(WatchOptions.announcementOptions)
     shared(WatchOptions.cableOptions)
+    shared(WatchOptions.uplinkOptions)
     Option.flag(
       "--prometheus", of: [.status],
       help: "Print metrics for the textfile collector of the Prometheus node_exporter."

@@ -20,13 +20,14 @@ struct StatusCommand {
     lines.configuration.findsAllCarriers = options.isPrometheus
     lines.configuration.hearsAnnouncements = options.watch.announced
     lines.configuration.readsCable = options.watch.cable || options.output.showsCable || saysAll
+    lines.configuration.judgesUplinks = options.watch.each || options.conditions.needUplinks
     lines.tellsQuality = options.watch.quality || options.output.showsQuality || saysAll
     lines.tellsStages = options.watch.stages || options.output.showsStage || options.conditions.needStages
     lines.listsInterfaces = options.watch.listsInterfaces || isText
     // A service does not list links.
     lines.service = options.serviceUse(
       needsOwn: lines.listsInterfaces || lines.configuration.wifi.isWanted || lines.tellsStages || needsNetwork
-        || options.watch.hearsNetwork || options.watch.cable)
+        || options.watch.hearsNetwork || options.watch.cable || lines.configuration.judgesUplinks)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true

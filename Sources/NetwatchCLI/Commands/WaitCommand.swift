@@ -30,6 +30,7 @@ struct WaitCommand {
     let start = loop.now
     var lines = StatusOptions()
     lines.configuration = options.watch.configuration
+    lines.configuration.judgesUplinks = wanted.needUplinks
     options.setRules(of: &lines)
     lines.saysWhatIsMissing = options.isVerbose
     lines.tellsStages = wanted.needStages
@@ -44,6 +45,7 @@ struct WaitCommand {
         last?.internet = record.internet
         last?.portalURL = record.portalURL
         last?.stages = record.stages
+        last?.uplinks = record.uplinks
       } else {
         last = record
       }

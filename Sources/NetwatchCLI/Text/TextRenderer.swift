@@ -84,6 +84,9 @@ final class TextRenderer: LineRenderer {
     if snapshot != nil || saysWhy && record.event != .activity, let stages = record.stages {
       text += StageTable(stages: stages, terminal: terminal).text
     }
+    if let uplinks = record.uplinks, record.event == .initial || record.event == .reachability {
+      text += UplinkTable(uplinks: uplinks, terminal: terminal).text
+    }
     if record.listsInterfaces {
       if snapshot != nil { text += "\n" }
       text += LinkTable(record.path, on: terminal, isWhole: snapshot?.listsAll ?? true, explains: saysWhy).text

@@ -37,6 +37,7 @@ public final class PolledMonitor: @unchecked Sendable {
   private var networkTimer: LoopTimer?
   private let isProbing: Bool
   private let tellsStages: Bool
+  private let judgesUplinks: Bool
   /// Whether ``dispatch()`` is running, as it is within ``onChange``.
   public private(set) var isDispatching = false
   /// The error after which the monitor gets no news any more; nil if there is none.
@@ -48,7 +49,7 @@ public final class PolledMonitor: @unchecked Sendable {
   /// - Parameter options: Options of `netwatch --follow` as `name=value` or, for a flag, as `name`: target, interface, ignore,
   ///   wwan, tunnel, expensive, not-expensive, link-local, rules, hold, interfaces, network-id, no-service, activity,
   ///   activity-ignore, activity-interval, activity-patience, probe, probe-expect, probe-interval, probe-timeout, stages, nudge,
-  ///   announced, portal-api, cable, quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
+  ///   announced, portal-api, cable, each, quality, traffic, traffic-interval, signal, wifi-details, bssid. Default: none.
   /// - Throws: A `NetworkMonitorError`. If an option is invalid, the error's code is `EINVAL`, and its description is a sentence
   ///   about the first invalid option. If there is no `netwatch-http` for `probe` and `portal-api`, or it cannot run, the code is `ENOENT`.
   ///   Otherwise it is the error of the kernel.
@@ -66,6 +67,7 @@ public final class PolledMonitor: @unchecked Sendable {
         wanted.portal?.helper = helper
       }
       tellsStages = wanted.tellsStages
+      judgesUplinks = wanted.configuration.judgesUplinks
       networkKey = wanted.namesNetwork ? try NetworkKey.read(warn: { _ in }) : nil
       loop = try EventLoop()
       requests = AnnouncedRequests(waking: loop.handle)
@@ -154,7 +156,8 @@ public final class PolledMonitor: @unchecked Sendable {
   /// `medium=wifi`. It is about ``record``. What is not known does not hold.
   ///
   /// - Throws: A `NetworkMonitorError` with the code `EINVAL` if there is no such condition, or if it needs an option that is not
-  ///   given: `probe` for `internet`, `stage=dns` and `stage=internet`; `stages` for `stage=STAGE`; `network-id` for `network=ID`.
+  ///   given: `probe` for `internet`, `stage=dns` and `stage=internet`; `stages` for `stage=STAGE`; `network-id` for `network=ID`; `each` for
+  ///   `uplink=MEDIUM`.
   public func holds(_ condition: String) throws(NetworkMonitorError) -> Bool {
     let name = condition.sanitizedForTerminal
     func refusal(_ reason: String) -> NetworkMonitorError {
@@ -167,6 +170,7 @@ public final class PolledMonitor: @unchecked Sendable {
       throw refusal(error.description)
     }
     if [wanted].needStages, !tellsStages { throw refusal("open the monitor with the option stages.") }
+    if [wanted].needUplinks, !judgesUplinks { throw refusal("open the monitor with the option each.") }
     if [wanted].needingProbe != nil, !isProbing { throw refusal("open the monitor with the option probe.") }
     if [wanted].needNetwork, networkKey == nil { throw refusal("open the monitor with the option network-id.") }
     return wanted.holds(for: record, in: { network })

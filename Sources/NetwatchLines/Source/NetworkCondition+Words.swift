@@ -10,12 +10,13 @@ extension NetworkCondition {
     .reachable, .notReachable, .wifi, .wwan, .medium(.wired), .unmetered, .vpn, .notVPN, .internet,
   ]
 
-  package static let names = simple.map(\.description) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE"]
+  package static let names =
+    simple.map(\.description) + ["medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE", "uplink=MEDIUM"]
 
   /// The conditions that completions offer, some of which the user goes on to write.
   package static let suggestions =
     simple.map(\.description) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
-    + NetworkStage.names.map { "stage=\($0)" }
+    + NetworkStage.names.map { "stage=\($0)" } + Medium.names.map { "uplink=\($0)" }
 
   /// Reads the value of `--for`.
   @Sendable package static func named(_ text: String) throws(PlainError) -> NetworkCondition {
@@ -42,6 +43,11 @@ extension NetworkCondition {
         throw PlainError(unknown: text, of: Medium.names.map { "medium=\($0)" })
       }
       return .medium(medium)
+    case "uplink":
+      guard let medium = Medium(rawValue: parts[1]) else {
+        throw PlainError(unknown: text, of: Medium.names.map { "uplink=\($0)" })
+      }
+      return .uplink(medium)
     case "stage":
       guard let stage = NetworkStage(rawValue: parts[1]) else {
         throw PlainError(unknown: text, of: NetworkStage.names.map { "stage=\($0)" })
@@ -74,6 +80,11 @@ extension NetworkCondition {
     let carrier = "\(path.medium?.rawValue ?? "?") \(path.interfaceName ?? "?") carries the traffic"
     switch self {
     case .stage(let stage): return record.stages?.words(of: stage) ?? "it is not known"
+    case .uplink(let medium):
+      let uplinks = (record.uplinks ?? []).filter { $0.medium == medium }
+      return uplinks.isEmpty
+        ? "there is no such interface"
+        : uplinks.map { "\($0.interfaceName): \($0.stages.faultWords ?? "not known")" }.joined(separator: "; ")
     case .ssid where path.status != .unknown:
       return path.wifi.map { "the WiFi network “\($0.ssid.text)” carries the traffic" }
         ?? "no WiFi network carries the traffic"
@@ -108,6 +119,9 @@ extension [NetworkCondition] {
 
   /// Whether a condition is about a stage of the way to the internet.
   package var needStages: Bool { contains { if case .stage = $0 { true } else { false } } }
+
+  /// Whether a condition is about links that could carry the traffic.
+  package var needUplinks: Bool { contains { if case .uplink = $0 { true } else { false } } }
 
   /// The first condition that only a probe can find to hold, as users write it; nil if there is none.
   package var needingProbe: String? {

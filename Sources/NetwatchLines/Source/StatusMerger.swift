@@ -204,6 +204,11 @@ struct RecordSequence {
   /// Returns whether it has become known, with new values of the last path, why a WiFi network was left or not joined.
   func hasNewEnding(_ path: NetworkPath) -> Bool { endings.isNews(in: path, after: last?.lost) }
 
+  /// Notes other links of the last path, which keeps its reason.
+  mutating func updateLinks(_ path: NetworkPath) {
+    if let reason = last?.path.reason { last?.path = path.with(reason: reason) }
+  }
+
   /// Notes new values of the last path.
   mutating func update(_ path: NetworkPath) { last?.path = path }
 

@@ -34,6 +34,8 @@ package struct StatusOptions {
   package var trafficInterval: Duration?
   /// Whether records have the quality of the link that carries the path.
   package var tellsQuality = false
+  /// Whether another record tells why WiFi has ended, if that becomes known only after the loss. Default: false.
+  package var tellsEndings = false
   /// Whether records have the stages of the way to the internet. For complete stages, ``service`` must not be `.everything`.
   package var tellsStages = false
   /// Whether there is also a record when the state of a stage that does not fail is better known than before.
@@ -72,6 +74,7 @@ package struct StatusOptions {
     }
     configuration = watch.configuration
     configuration.wifi = watch.wifi
+    tellsEndings = watch.wifi.includesDetails
     listsInterfaces = watch.listsInterfaces
     if watch.usesRuleFiles { rules = RuleFiles(for: .user, warn: { _ in }) }
     activity = try watch.activity(dashes: "")
@@ -80,13 +83,15 @@ package struct StatusOptions {
     if watch.traffic { trafficInterval = watch.trafficInterval ?? .seconds(1) }
     configuration.hearsAnnouncements = watch.announced
     configuration.readsCable = watch.cable
+    configuration.judgesUplinks = watch.each
     tellsQuality = watch.quality
     // Conditions may be about each stage.
     (tellsStages, tellsEachStage) = (watch.stages, watch.stages)
     nudgesGateway = watch.nudges
     namesNetwork = watch.namesNetwork
     service = watch.serviceUse(
-      needsOwn: watch.stages || watch.hearsNetwork || watch.cable || watch.namesNetwork || watch.wifi.includesDetails
+      needsOwn: watch.stages || watch.hearsNetwork || watch.cable || watch.each || watch.namesNetwork
+        || watch.wifi.includesDetails
         || watch.wifi.includesAccessPoint)
   }
 

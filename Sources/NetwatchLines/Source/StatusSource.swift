@@ -29,6 +29,10 @@ package final class StatusSource {
   private var portals: PortalRunner?
   /// Nil unless the reader wants what is known of the cable.
   private var cables: CableReader?
+  /// Nil unless the reader wants each uplink judged.
+  private var uplinks: UplinkWatch?
+  /// Nil unless a probe asks over each uplink.
+  private var uplinkProbes: UplinkProbes?
   /// Whether the first line waits for the answers of the portal API and of the name servers.
   private var holdsFirstLine: Bool
   /// The record that waits for those answers; nil if none does.
@@ -69,18 +73,26 @@ package final class StatusSource {
       emit: { [unowned self] in emitFigures($0, at: $1) })
     figures?.onAnswer { [unowned self] in release() }
     if options.configuration.hearsAnnouncements { try hearAnnouncements() }
+    if options.configuration.judgesUplinks {
+      uplinks = try UplinkWatch(on: loop, includes: options.configuration.includesInterface) { [unowned self] in
+        addAgain(because: .uplinkChanged, at: $0)
+      }
+      if let probe = options.probe, probe.holdsFirstLine {
+        uplinkProbes = UplinkProbes(probe, on: loop, warn: options.warn) { [unowned self] in release() }
+      }
+    }
     if options.configuration.readsCable {
       do { cables = try CableReader() } catch { options.warn(CableReader.absence) }
     }
     if let portal = options.portal { try askPortal(portal) }
     local.linksChanged = { [unowned self] in
+      // What is told again of the path is told of these links.
+      merger.sequence.updateLinks($0)
       announcements?.follow($0)
       portals?.follow(announcements?.announcements, on: $0)
       figures?.linksChanged($0, at: $1)
-      if merger.sequence.hasNewEnding($0) {
-        merger.sequence.update($0)
-        addAgain(because: .wifiEnded, at: $1)
-      }
+      if options.tellsEndings, merger.sequence.hasNewEnding($0) { addAgain(at: $1) }
+      if uplinks?.follow($0) == true { addAgain(because: .uplinkChanged, at: $1) }
       if cables?.follow($0, after: merger.sequence.last?.lost) == true { addAgain(because: .cableChanged, at: $1) }
       linksChanged($0, $1)
     }
@@ -140,6 +152,8 @@ package final class StatusSource {
     figures?.stop()
     portals?.stop()
     announcements?.stop()
+    uplinks?.stop()
+    uplinkProbes?.stop()
   }
 
   /// Makes ``run()`` return. No record is passed on any more.
@@ -178,11 +192,15 @@ package final class StatusSource {
   private func add(_ record: EventRecord) {
     let record = merger.sequence.append(record)
     announcements?.follow(record.path)
-    if record.event == .initial || record.event == .reachability { cables?.follow(record.path, after: record.lost) }
+    if record.event == .initial || record.event == .reachability {
+      cables?.follow(record.path, after: record.lost)
+      uplinks?.follow(record.path)
+    }
     figures?.follow(record)
     if !holdsFirstLine { emitWithFigures(record) }
     portals?.follow(announcements?.announcements, on: record.path)
     guard holdsFirstLine else { return }
+    uplinkProbes?.ask(over: uplinks?.uplinks ?? [])
     heldRecord = record.asInitial
     release()
   }
@@ -200,6 +218,12 @@ package final class StatusSource {
     record.announcements = announcements?.announcements
     record.announcements?.captivePortal = portals?.portal
     (record.cable, record.tellsCable) = (cables?.cable, options.configuration.readsCable)
+    record.uplinks = uplinks?.uplinks.map { uplink in
+      var uplink = uplink
+      let internet = uplink.isInUse ? record.internet : uplinkProbes?.answers[uplink.interfaceIndex]
+      if let internet { uplink.set(internet) }
+      return uplink
+    }
     emit(record)
   }
 
@@ -267,10 +291,11 @@ package final class StatusSource {
       begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
   }
 
-  /// Adds the last record again, because something else is known of its path.
-  private func addAgain(because reason: ReachabilityReason, at moment: EventTimestamp) {
+  /// Adds the last record again, because something else is known of its path. Without a reason, and while nothing is reachable, the path
+  /// keeps its own.
+  private func addAgain(because reason: ReachabilityReason? = nil, at moment: EventTimestamp) {
     guard !isFinished, var record = merger.sequence.repeated(as: .reachability, at: moment) else { return }
-    record.path = record.path.with(reason: reason)
+    if let reason, record.path.isReachable { record.path = record.path.with(reason: reason) }
     probes?.annotate(&record)
     addWithOwnNumber(record)
   }
@@ -338,7 +363,9 @@ package final class StatusSource {
 
   /// Passes the first record on, unless an answer for it is still to come.
   private func release() {
-    guard !isFinished, let record = heldRecord, portals?.awaitsAnswer != true, figures?.isAsking != true else { return }
+    guard !isFinished, let record = heldRecord, portals?.awaitsAnswer != true, figures?.isAsking != true,
+      uplinkProbes?.isAsking != true
+    else { return }
     (holdsFirstLine, heldRecord) = (false, nil)
     emitWithFigures(record)
   }

@@ -23,6 +23,8 @@ package struct WatchOptions {
   package var quality = false
   package var announced = false
   package var cable = false
+  /// Whether each link that could carry the traffic is judged.
+  package var each = false
   /// Whether the portal API of the network is asked.
   package var asksPortal = false
   package var traffic = false
@@ -80,7 +82,7 @@ package struct WatchOptions {
     linkOptions + [rulesOption, targetOption, holdOption, interfacesOption, networkOption, serviceOption]
       + activityOptions
       + probeOptions + trafficOptions + wifiOptions + [signalOption, qualityOption] + stageOptions + announcementOptions
-      + cableOptions
+      + cableOptions + uplinkOptions
   }
 
   private static let places: [Command] = [.follow, .status, .wait, .explain, .open]
@@ -416,7 +418,7 @@ package struct WatchOptions {
       it is repeated. If another program handles the advertisements, such as NetworkManager or systemd-networkd, the kernel \
       passes on nothing; systemd-networkd 254 and later keep what they have heard. What a DHCP server says is read in the \
       leases of dhclient, if dhclient.conf(5) requests default-url, of systemd-networkd and, for root, of dhcpcd, if \
-      dhcpcd.conf(5) requests captive_portal_uri. With --announced, netwatch itself judges the path, even if a service runs.
+      dhcpcd.conf(5) requests captive_portal_uri. With --announced, --cable or --each, netwatch itself judges the path, even if a service runs.
       """)
     Option.flag(
       "--portal-api", of: [.follow, .status, .open],
@@ -444,16 +446,32 @@ package struct WatchOptions {
     Option.flag(
       "--cable", of: [.follow, .status],
       help: """
-        Also print what the driver of the network card says about its cable: the speed, and why there is no carrier. With \
-        --follow, print a line when that changes.
+        Also print what the driver of the network card says about its cable, and again when that changes: the speed, and why \
+        there is no carrier.
         """
     ) { $0.cable = $1 }
     .help(in: .status, text: "Also print the speed of the cable, or why there is no carrier.").rare(in: [.status])
     .manual(
       """
-      In JSON, also whether both ends send at the same time, and the modes that they offer. What the driver does not report is \
-      missing. While nothing is reachable, it is asked about a link without a carrier. With --cable, netwatch itself judges \
-      the path, even if a service runs.
+      In JSON, also the duplex and the modes of both ends.
+      """)
+  }
+
+  /// Each link that could carry the traffic.
+  package static var uplinkOptions: [Option<WatchOptions>] { uplinkTable.map { $0.inLibrary() } }
+
+  @OptionTable<WatchOptions> private static var uplinkTable: [Option<WatchOptions>] {
+    Option.flag(
+      "--each", of: [.follow, .status],
+      help: """
+        Also judge each interface that could carry the traffic, as if it were the only one, and again when that changes. No \
+        packet is sent.
+        """
+    ) { $0.each = $1 }
+    .help(in: .status, text: "Also judge each interface that could carry the traffic, as if it were the only one.")
+    .manual(
+      """
+      It needs a carrier, an address, a route and a router. With status and --probe, each one that works is also probed.
       """)
   }
 

@@ -17,6 +17,7 @@ final class PathFindings {
   private var findings = NetworkPath.Findings()
   private var carrier = CarrierMemory()
   private var endings = EndingMemory()
+  private let tellsEndings: Bool
 
   private var quality: QualitySampler?
   private var qualityNews = QualityNews()
@@ -25,6 +26,7 @@ final class PathFindings {
   private var announcements: AnnouncementWatch?
 
   private var cables: CableReader?
+  private var uplinks: UplinkWatch?
 
   private let portalAPI: (any PortalAPIClient)?
   private var portals: PortalSchedule?
@@ -53,6 +55,7 @@ final class PathFindings {
     self.networkFacts = networkFacts
     probe = configuration.probe
     portalAPI = configuration.portalAPI
+    tellsEndings = configuration.wifi.includesDetails
     let report = configuration.report ?? { _ in }
     networkKey = configuration.identifiesNetwork ? try NetworkKey.read(warn: report) : nil
     if configuration.measuresQuality {
@@ -70,6 +73,11 @@ final class PathFindings {
       announcements = try AnnouncementWatch(on: loop) { [unowned self] _ in
         followPortal()
         republish(because: .announcementChanged)
+      }
+    }
+    if configuration.judgesUplinks {
+      uplinks = try UplinkWatch(on: loop, includes: configuration.includesInterface) { [unowned self] _ in
+        republish(because: .uplinkChanged)
       }
     }
     if configuration.readsCable {
@@ -114,17 +122,19 @@ final class PathFindings {
     }
     quality?.follow(path)
     announcements?.follow(path)
+    let uplinksHaveChanged = uplinks?.follow(path) == true
     let cableHasChanged = cables?.follow(path, after: findings.lost) == true
     followPortal()
     update()
     if change == .interfaces { stages?.linksChanged(path, at: .now) } else { stages?.follow(path, findings.internet) }
     findings.stages = stages?.stages
     if change == .interfaces {
-      if endings.isNews(in: path, after: findings.lost) {
+      if tellsEndings, endings.isNews(in: path, after: findings.lost) {
         findings.wifiEnding = endings.ending(in: path, after: findings.lost)
-        publish(path.with(findings, reason: .wifiEnded), .reachability)
+        republish()
       }
-      if cableHasChanged { publish(path.with(findings, reason: .cableChanged), .reachability) }
+      if uplinksHaveChanged { republish(because: .uplinkChanged) }
+      if cableHasChanged { republish(because: .cableChanged) }
     }
     publish(path.with(findings, reason: path.reason), change)
   }
@@ -136,6 +146,7 @@ final class PathFindings {
     quality?.stop()
     stages?.stop()
     announcements?.stop()
+    uplinks?.stop()
     endQuestion()
     portals?.stop()
     if networkKey != nil { identityTimer.stop() }
@@ -148,11 +159,14 @@ final class PathFindings {
     findings.announcements = announcements?.announcements
     findings.announcements?.captivePortal = portals?.portal
     findings.cable = cables?.cable
+    findings.uplinks = uplinks?.uplinks
   }
 
-  /// Publishes the last path again, with what was found out about it. Without a reason, the path keeps its own.
+  /// Publishes the last path again, with what was found out about it. Without a reason, and while nothing is reachable, the path keeps its
+  /// own.
   private func republish(because reason: ReachabilityReason? = nil) {
     guard let path else { return }
+    let reason = path.isReachable ? reason : nil
     update()
     if reason == .internetChanged { stages?.follow(path, findings.internet) }
     findings.stages = stages?.stages

@@ -35,6 +35,7 @@ extension EventRecord {
     stages = value["stages"].map { NetworkStages($0) }
     lost = value["lost"].flatMap(NetworkPath.LostInterface.init)
     wifiEnding = value["wifi_end"].flatMap { WiFiEnding($0) }
+    uplinks = value["uplinks"]?.array?.compactMap { Uplink($0) }
     if let quality = value["quality"] {
       tellsQuality = true
       if quality != .null {
@@ -127,6 +128,19 @@ extension LinkTraffic {
       kernelName: InterfaceName(name), interfaceIndex: index, receivedBytes: received, sentBytes: sent)
     receivedBitsPerSecond = number("rx_bps")
     sentBitsPerSecond = number("tx_bps")
+  }
+}
+
+extension Uplink {
+  /// Nil if a value is missing or out of range.
+  init?(_ value: JSONValue) {
+    guard let name = value["interface"]?.string, let medium = value["medium"]?.string.flatMap(Medium.init),
+      let index = value["index"]?.integer(in: 1...Int64(Int32.max)), let isInUse = value["in_use"]?.bool,
+      let stages = value["stages"]
+    else { return nil }
+    self.init(
+      interfaceIndex: Int32(index), kernelName: InterfaceName(name), medium: medium, isInUse: isInUse,
+      stages: NetworkStages(stages))
   }
 }
 

@@ -111,6 +111,9 @@ public struct EventRecord: Hashable, Sendable {
   /// Whether the line of the record has what is known of the cable.
   public var tellsCable = false
 
+  /// Each link that could carry the traffic, judged as if it were the only one; nil if that was not asked for.
+  public var uplinks: [Uplink]?
+
   /// How IPv4 is translated; nil if that was not asked for, or nothing is known of it.
   public var translation: IPv4Translation? { announcements.flatMap { path.translation($0) } }
 
@@ -201,7 +204,7 @@ extension EventRecord {
     var findings = NetworkPath.Findings()
     (findings.internet, findings.portal, findings.stages) = (internet, portalURL, stages)
     (findings.quality, findings.lost, findings.announcements) = (carrierQuality, lost, announcements)
-    (findings.cable, findings.wifiEnding) = (cable, wifiEnding)
+    (findings.cable, findings.wifiEnding, findings.uplinks) = (cable, wifiEnding, uplinks)
     return findings
   }
 

@@ -141,6 +141,22 @@ extension LineBuffer {
       append(record.carrierQuality)
     }
     if let stages = record.stages { append(stages) }
+    if let uplinks = record.uplinks {
+      append(#","uplinks":"#)
+      appendList(uplinks) { $0.append($1) }
+    }
+  }
+
+  private mutating func append(_ uplink: Uplink) {
+    append(#"{"interface":"#)
+    append(name: uplink.kernelName)
+    append(#","index":"#)
+    appendDecimal(UInt64(clamping: uplink.interfaceIndex))
+    append(#","medium":""#)
+    append(text: uplink.medium.rawValue)
+    append(uplink.isInUse ? #"","in_use":true"# : #"","in_use":false"#)
+    append(uplink.stages)
+    append("}")
   }
 
   private mutating func append(_ lost: NetworkPath.LostInterface) {

@@ -1,13 +1,13 @@
 import Netwatch
 
 /// The JSON form of a path is the object `reachability` of a line of the stream, with the `reason` of that line, and with its `lost`,
-/// `quality` and `stages` if the path has them.
+/// `wifi_end`, `quality`, `stages` and `uplinks` if the path has them.
 ///
 /// The list of links is not part of it. A path that was decoded says the same as the one that was encoded, and has no
 /// ``NetworkPath/interfaces``.
 extension NetworkPath: Codable {
   /// The members of a line that are parts of a path here.
-  private static let further = ["lost", "quality", "stages"]
+  private static let further = ["lost", "wifi_end", "quality", "stages", "uplinks"]
 
   /// Writes the path as the stream has it.
   public func encode(to encoder: any Encoder) throws {
@@ -20,7 +20,7 @@ extension NetworkPath: Codable {
     record.tellsQuality = linkQuality != nil
     (record.lost, record.wifiEnding) = (lost, wifiEnding)
     record.announcements = announcements
-    (record.cable, record.tellsCable) = (cable, cable != nil)
+    (record.cable, record.tellsCable, record.uplinks) = (cable, cable != nil, uplinks)
     let line = try JSONValue(record, in: network, for: encoder)
     guard case .object(var members)? = line["reachability"] else { throw encoder.failure(self) }
     members["reason"] = .string(reason.rawValue)
@@ -40,6 +40,7 @@ extension NetworkPath: Codable {
     findings.portal = value["portal_url"]?.string.flatMap(PortalURL.init)
     findings.network = value["network_id"]?.string.flatMap(NetworkIdentity.init)
     findings.announcements = NetworkAnnouncements(value)
+    findings.uplinks = value["uplinks"]?.array?.compactMap { Uplink($0) }
     findings.cable = value["link"].flatMap { CableState($0) }
     findings.stages = value["stages"].map { NetworkStages($0) }
     findings.lost = value["lost"].flatMap(LostInterface.init)

@@ -66,7 +66,7 @@ extension GuestTests {
           try radios.join(.home)
           try radios.station.run("ip addr replace 10.77.0.2/24 dev wlan0", "ip route replace default via 10.77.0.1")
         }
-        let follow = try radios.station.follow("--no-service")
+        let follow = try radios.station.follow("--no-service", "--wifi-details")
         #expect(try follow.next().status == (ending.refusing == nil ? "wifi" : "not-reachable"))
         if let network = ending.refusing { try radios.tryToJoin(network) } else { try ending.end(radios) }
         var told: [String: Any]?

@@ -101,6 +101,11 @@ export interface Path {
   readonly possibleMbps: number | null;
   /** Why there is no carrier, such as "no_cable". Null if the driver does not say, or without the option `cable`. */
   readonly noCarrierBecause: string | null;
+  /**
+   * The names of the interfaces that carry the traffic or could, each judged as if it were the only one. Empty if there is none, or without
+   * the option `each`.
+   */
+  readonly uplinks: readonly string[];
   /** A sentence about why a WiFi network was left or not joined. Null if that has not happened, or is not known. */
   readonly wifiEnd: string | null;
   /** What the network says about the login. Null until it has answered, or without the option `portalApi`. */
@@ -198,6 +203,8 @@ export interface Options {
   announced?: boolean | null;
   /** Whether to ask the driver of the network card about its cable, for `Path.speedMbps` and others. Default: false. */
   cable?: boolean | null;
+  /** Whether to judge each interface that could carry the traffic, for `Path.uplinks` and the condition "uplink=MEDIUM". Default: false. */
+  each?: boolean | null;
   /**
    * Whether to ask the server that the network names whether a login is needed (RFC 8908), for `captivePortal`. For each request, the
    * library starts the program netwatch-http of the package netwatch. Default: false, and then nothing is asked.
@@ -219,7 +226,7 @@ export interface Options {
 
 /**
  * A condition of `netwatch --check --for`: "reachable", "not-reachable", "wifi", "wwan", "wired", "unmetered", "vpn", "not-vpn",
- * "internet", "medium=MEDIUM", "ssid=NAME", "network=ID" or "stage=STAGE". What is not known does not hold.
+ * "internet", "medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE" or "uplink=MEDIUM". What is not known does not hold.
  */
 export type Condition = string;
 
@@ -270,7 +277,8 @@ export declare class Monitor extends EventEmitter {
    * Whether all of these conditions hold now. Without a condition: whether the target is reachable.
    *
    * Throws an Error with the code "EINVAL" if there is no such condition, or if it needs an option that the monitor was opened
-   * without: `probe` for "internet", "stage=dns" and "stage=internet", `stages` for "stage=STAGE", and `networkId` for "network=ID".
+   * without: `probe` for "internet", "stage=dns" and "stage=internet", `stages` for "stage=STAGE", `networkId` for
+   * "network=ID", and `each` for "uplink=MEDIUM".
    */
   holds(...conditions: Condition[]): boolean;
 

@@ -50,7 +50,7 @@ static void begin(struct slot *slot, unsigned *seed) {
 static void look(struct slot *slot, unsigned *seed) {
   static const char *fields[] = {"medium", "interface", "reason", "vpn", "ssid", "ipv4", "ipv6", "gateway4", "gateway6", "expensive",
                                  "scope", "expensive_because", "constrained", "visible", "in_flight", "rules_fault", "description",
-                                 "network_id", "internet", "portal_url", "portal_api", "name_servers", "nat64_prefix", "translated_by", "speed_mbps", "possible_mbps", "no_carrier_because", "wifi_end", "captive", "login_url", "session_seconds", "session_bytes", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps",
+                                 "network_id", "internet", "portal_url", "portal_api", "name_servers", "nat64_prefix", "translated_by", "speed_mbps", "possible_mbps", "no_carrier_because", "wifi_end", "uplinks", "captive", "login_url", "session_seconds", "session_bytes", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps",
                                  "signal_dbm", "no such field", ""};
   const unsigned count = sizeof fields / sizeof *fields;
   unsigned field = next(seed) % count;

@@ -57,7 +57,7 @@ enum {
  * options is NULL, or an array of strings "name=value" that ends with NULL. Names and values are those of the command's options,
  * without the dashes: target, interface, ignore, wwan, tunnel, expensive, not-expensive, hold, link-local, rules, interfaces,
  * network-id, no-service, activity, activity-ignore, activity-interval, activity-patience, probe, probe-expect, probe-interval,
- * probe-timeout, stages, nudge, announced, portal-api, cable, quality, traffic, traffic-interval, signal, wifi-details, bssid. An
+ * probe-timeout, stages, nudge, announced, portal-api, cable, each, quality, traffic, traffic-interval, signal, wifi-details, bssid. An
  * option that the command accepts several times may be repeated. A flag, such as link-local, is given as "name", "name=yes" or "name=no". The
  * library copies what it needs of the strings.
  *
@@ -110,7 +110,7 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
 /*
  * Returns a field of the state as text: "medium", "scope", "interface", "reason", "description", "vpn", "ssid", "ipv4", "ipv6",
  * "gateway4", "gateway6", "expensive", "expensive_because", "constrained", "network_id", "internet", "portal_url", "portal_api",
- * "name_servers", "nat64_prefix", "translated_by", "speed_mbps", "possible_mbps", "no_carrier_because", "wifi_end", "captive",
+ * "name_servers", "nat64_prefix", "translated_by", "speed_mbps", "possible_mbps", "no_carrier_because", "wifi_end", "uplinks", "captive",
  * "login_url", "session_seconds", "session_bytes", "stage", "rtt_ms", "loss_percent", "rx_bps", "tx_bps", "signal_dbm", "visible",
  * "in_flight", "rules_fault". Booleans are "1" or "0", and numbers are decimal. "scope" is "local" if nothing leads to the internet, but other machines of the own network are
  * known. "vpn" is the name of the VPN's interface. "reason" is the reason of the line that netwatch_line() returns, and
@@ -118,7 +118,7 @@ NETWATCH_API int netwatch_get_status(const netwatch *handle);
  * sentence about why a WiFi network was left or not joined. "rules_fault" is a sentence about the first line of the files of rules that is not understood, with its file and number. Some fields need an
  * option: "network_id" needs network-id, "internet" and "portal_url" need probe, "portal_api", "name_servers",
  * "nat64_prefix" and "translated_by" need announced, "speed_mbps", "possible_mbps" (the highest speed that both ends of the cable
- * offer) and "no_carrier_because" need cable, "captive", "login_url", "session_seconds" and "session_bytes" need portal-api, "stage"
+ * offer) and "no_carrier_because" need cable, "uplinks" (the names of the interfaces that carry the traffic or could, between spaces) needs each, "captive", "login_url", "session_seconds" and "session_bytes" need portal-api, "stage"
  * (the first one that fails) needs stages, "rtt_ms" and "loss_percent" need quality, and "rx_bps" and "tx_bps" need traffic.
  *
  * If the result is NULL and netwatch_error_text() is also NULL, the field has no value now. If the result is NULL and
@@ -131,9 +131,9 @@ NETWATCH_API const char *netwatch_get(const netwatch *handle, const char *field)
 /*
  * Returns 1 if a condition holds for the state, 0 if it does not, or a negative errno value. The conditions are those of the
  * command's option --for: reachable, not-reachable, wifi, wwan, wired, unmetered, vpn, not-vpn, internet, medium=MEDIUM, ssid=NAME,
- * network=ID, stage=STAGE; netwatch(1) describes them. What is not known does not hold. The value is -EINVAL if there is no such
- * condition, or if it needs an option that netwatch_open() has not got: internet, stage=dns and stage=internet need probe, each
- * stage= needs stages, and network= needs network-id.
+ * network=ID, stage=STAGE, uplink=MEDIUM; netwatch(1) describes them. What is not known does not hold. The value is -EINVAL if there
+ * is no such condition, or if it needs an option that netwatch_open() has not got: internet, stage=dns and stage=internet need probe,
+ * each stage= needs stages, network= needs network-id, and uplink= needs each.
  */
 NETWATCH_API int netwatch_holds(const netwatch *handle, const char *condition);
 

@@ -108,6 +108,7 @@ import NetwatchStream
     case possibleSpeed = "possible_mbps"
     case absence = "no_carrier_because"
     case wifiEnding = "wifi_end"
+    case uplinks
     case loginURL = "login_url"
     case sessionSeconds = "session_seconds"
     case sessionBytes = "session_bytes"
@@ -138,6 +139,9 @@ import NetwatchStream
       case .possibleSpeed: return record.cable?.possibleMegabitsPerSecond.map { String($0) }
       case .absence: return record.cable?.absence?.rawValue
       case .wifiEnding: return record.wifiEnding?.description
+      case .uplinks:
+        let working = (record.uplinks ?? []).filter(\.works)
+        return working.isEmpty ? nil : working.map(\.interfaceName).joined(separator: " ")
       case .captive: return portal.map { $0.isCaptive ? "1" : "0" }
       case .loginURL: return portal?.loginPage?.description
       case .sessionSeconds: return portal?.secondsRemaining.map { String($0) }
@@ -168,7 +172,8 @@ import NetwatchStream
       case .received: record.carrierTraffic?.receivedBitsPerSecond.map { String($0) }
       case .sent: record.carrierTraffic?.sentBitsPerSecond.map { String($0) }
       case .scope, .reason, .description, .internet, .portalURL, .portalAPI, .nameServers, .prefix, .translator, .speed,
-        .possibleSpeed, .absence, .wifiEnding, .captive, .loginURL, .sessionSeconds, .sessionBytes, .stage, .visible,
+        .possibleSpeed, .absence, .wifiEnding, .uplinks, .captive, .loginURL, .sessionSeconds, .sessionBytes, .stage,
+        .visible,
         .inFlight, .rulesFault:
         nil
       }

@@ -53,6 +53,7 @@ class Options(TypedDict, total=False):
     nudge: bool
     announced: bool
     cable: bool
+    each: bool
     portal_api: bool
     quality: bool
     traffic: bool
@@ -107,6 +108,8 @@ class Monitor:
         Default: False.
     announced: Whether to listen to what the network says about itself, for `Path.portal_api`. No packet is sent. Default: False.
     cable: Whether to ask the driver of the network card about its cable, for `Path.speed_mbps` and others. Default: False.
+    each: Whether to judge each interface that could carry the traffic, for `Path.uplinks` and the condition "uplink=MEDIUM".
+        Default: False.
     portal_api: Whether to ask the server that the network names whether a login is needed (RFC 8908), for `Path.captive_portal`. For
         each request, the library starts the program netwatch-http of the package netwatch. Default: False, and then nothing is asked.
     quality: Whether to measure the round-trip time and the loss, for `Path.rtt_ms` and `Path.loss_percent`. Default: False.
@@ -349,11 +352,12 @@ class Monitor:
         """Whether all of these conditions hold for `path`. Without a condition: whether the target is reachable.
 
         The conditions are those of `netwatch --check --for`: "reachable", "not-reachable", "wifi", "wwan", "wired", "unmetered",
-        "vpn", "not-vpn", "internet", "medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE". What is not known does not hold.
+        "vpn", "not-vpn", "internet", "medium=MEDIUM", "ssid=NAME", "network=ID", "stage=STAGE", "uplink=MEDIUM". What is
+        not known does not hold.
 
         Raises NetwatchError with the number `errno.EINVAL` if there is no such condition, or if it needs an option that the monitor
-        was opened without: `probe` for "internet", "stage=dns" and "stage=internet", `stages` for "stage=STAGE", and `network_id`
-        for "network=ID".
+        was opened without: `probe` for "internet", "stage=dns" and "stage=internet", `stages` for "stage=STAGE", `network_id`
+        for "network=ID", and `each` for "uplink=MEDIUM".
         """
         with self._lock_of_this_process():
             handle, all_hold = self._own_handle(), True

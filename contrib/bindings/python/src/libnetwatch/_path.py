@@ -157,6 +157,10 @@ class Path:
     no_carrier_because: Optional[str] = None
     """Why there is no carrier, such as "no_cable". None if the driver does not say, or without the option `cable`."""
 
+    uplinks: Tuple[str, ...] = ()
+    """The names of the interfaces that carry the traffic or could, each judged as if it were the only one. Empty if there is none, or
+    without the option `each`."""
+
     wifi_end: Optional[str] = None
     """A sentence about why a WiFi network was left or not joined. None if that has not happened, or is not known."""
 
@@ -245,6 +249,9 @@ class Path:
             speed_mbps=link.get("speed_mbps"),
             possible_mbps=link.get("possible_mbps"),
             no_carrier_because=link.get("no_carrier_because"),
+            uplinks=tuple(
+                uplink["interface"] for uplink in event.get("uplinks", ()) if uplink["stages"]["failing"] is None
+            ),
             wifi_end=(event.get("wifi_end") or {}).get("text"),
             captive_portal=None if portal is None else CaptivePortal(**{name: portal[name] for name in _PORTAL_FIELDS}),
             rx_bps=traffic.get("rx_bps"),
