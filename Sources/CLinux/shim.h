@@ -38,6 +38,8 @@ static const unsigned int netwatch_rename_noreplace = 1;
 int setns(int descriptor, int kind);
 /* CLONE_NEWNET. */
 static const int netwatch_network_namespace = 0x40000000;
+/* CLONE_NEWUSER. */
+static const int netwatch_user_namespace = 0x10000000;
 
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -9,7 +9,7 @@ import Testing
     ("netwatch expl", "netwatch explain"), ("netwatch --no-s", "netwatch --no-service"),
     ("netwatch --format way", "netwatch --format waybar"), ("netwatch --format=way", "netwatch --format=waybar"),
     ("netwatch -i l", "netwatch -i lo"), ("netwatch wait --for stage=ga", "netwatch wait --for stage=gateway"),
-    ("netwatch status --net", "netwatch status --network-id"), ("netwatch snippet po", "netwatch snippet polybar"),
+    ("netwatch status --netw", "netwatch status --network-id"), ("netwatch snippet po", "netwatch snippet polybar"),
     ("netwatch get --path", "netwatch get --path-loss-grace"), ("netwatch log --out", "netwatch log --outages"),
     ("netwatch top --sort n", "netwatch top --sort name"),
     ("netwatch replay /etc/hostn", "netwatch replay /etc/hostname"),

@@ -184,7 +184,8 @@ import Testing
       ReachabilityReason.allCases.map(\.rawValue) == [
         "initial", "route_up", "no_route", "route_unreachable", "no_carrier", "dormant", "link_down", "no_address",
         "medium_changed", "interface_changed", "address_changed", "network_changed", "vpn_up", "vpn_down",
-        "vpn_without_underlay", "resynced", "resumed", "unresolved", "service_lost", "rules_changed", "signal_changed",
+        "vpn_without_underlay", "resynced", "resumed", "unresolved", "service_lost", "namespace_ended", "rules_changed",
+        "signal_changed",
         "roamed",
         "internet_changed", "announcement_changed", "uplink_changed", "cable_changed", "session_ends",
       ])

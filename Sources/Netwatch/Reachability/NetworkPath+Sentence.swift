@@ -191,6 +191,7 @@ extension NetworkPath {
     case .unresolved where status == .notReachable: return "the name has no address"
     case .unresolved: return "no name server has answered, or netlink cannot be read"
     case .serviceLost: return "the service is gone"
+    case .namespaceEnded: return "the network namespace is gone"
     // The line already says what the probe has found, and how strong the signal is.
     case .internetChanged, .signalChanged: return nil
     case .uplinkChanged: return "an interface that could carry the traffic works in another way"

@@ -43,6 +43,9 @@ public enum ReachabilityReason: String, Hashable, Sendable, CaseIterable, Custom
   case unresolved
   /// The connection to the service that reported the path is lost. Only event streams publish this; no monitor does.
   case serviceLost = "service_lost"
+  /// The network namespace that the command has entered is gone, and nothing more can be known. Only event streams have this; no monitor
+  /// publishes it.
+  case namespaceEnded = "namespace_ended"
   /// The change was found when the rules of a person had changed.
   case rulesChanged = "rules_changed"
   /// Only the signal of the WiFi network has changed. Published only if ``MonitorConfiguration/wifi`` requests it.

@@ -57,6 +57,7 @@ struct FollowCommand {
     lines.nudgesGateway = options.watch.nudges
     lines.listsInterfaces = options.watch.listsInterfaces
     lines.tellsSwitching = options.output.isText
+    lines.network = options.network
     lines.tellsEndings = options.output.isText || options.isLogged || lines.configuration.wifi.includesDetails
     return lines
   }

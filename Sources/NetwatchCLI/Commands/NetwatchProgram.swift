@@ -1,6 +1,7 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLines
+import NetwatchNetlink
 import NetwatchOptions
 
 /// The program netwatch.
@@ -16,6 +17,8 @@ public enum NetwatchProgram {
       var line = line
       line.values.readRules(for: line.command)
       try line.check()
+      line.values.network = try line.values.place.map { place throws(PlainError) in try ForeignNetwork(entering: place)
+      }
       let options = line.values
       switch line.command {
       case .follow: return try FollowCommand(options: options).run()

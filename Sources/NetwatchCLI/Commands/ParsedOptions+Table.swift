@@ -48,6 +48,16 @@ extension ParsedOptions {
       $0.file = $1
     }
     .required().suggesting(.files)
+    Option.parsed(
+      "--netns", value: "name|pid", of: [.follow, .status, .wait, .explain, .serve],
+      help: "Enter this network namespace: that of a process, or one of ip netns.", by: ForeignNetwork.Place.read
+    ) { $0.place = $1 }
+    .rare(in: [.status, .wait, .explain])
+    .manual(
+      """
+      Root may enter each, a user that of an own container without root; hooks run there too. When it is gone, --follow prints \
+      a last line with the reason namespace_ended.
+      """)
     Option.seconds("-t", "--timeout", of: [.wait], help: "Give up after this time.") { $0.timeout = $1 }
       .standard("never")
     Option.text("--socket", value: "path", of: [.serve], help: "Listen on this path.") { $0.socket = $1 }

@@ -16,6 +16,10 @@ struct ParsedOptions {
   /// The files of rules; nil if they do not count.
   var rules: RuleFiles?
   var isVerbose = false
+  /// The network namespace to enter; nil to stay.
+  var place: ForeignNetwork.Place?
+  /// The network namespace that was entered; nil if none was.
+  var network: ForeignNetwork?
 
   // The state
   var checks = false

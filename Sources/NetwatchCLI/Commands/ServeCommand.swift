@@ -20,7 +20,7 @@ struct ServeCommand {
       rules: options.ignoresRules ? nil : RuleFiles(for: .service),
       hooks: options.hooks.areWanted ? options.hooks : nil, isLogged: options.isLogged,
       loggedTraffic: options.shownTrafficInterval
-    ).run()
+    ).run(in: options.network)
     return .exited(0)
   }
 

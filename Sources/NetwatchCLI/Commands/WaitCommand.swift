@@ -35,6 +35,7 @@ struct WaitCommand {
     lines.saysWhatIsMissing = options.isVerbose
     lines.tellsStages = wanted.needStages
     lines.tellsEachStage = wanted.needStages
+    lines.network = options.network
     var last: EventRecord?
     var isMet = false
     var network: NetworkIdentity?

@@ -73,7 +73,12 @@ final class Service {
   }
 
   /// Serves until SIGTERM or SIGINT.
-  func run() throws {
+  ///
+  /// - Parameter network: The network namespace that this process has entered, with which the service ends. Default: nil.
+  func run(in network: ForeignNetwork? = nil) throws {
+    try network?.whenEnded(on: loop) { [unowned self] in
+      fail(PlainError("\(network?.place.description ?? "") has ended"))
+    }
     status?.startCounting()
     status?.watch()
     if let failure { throw failure }

@@ -34,6 +34,8 @@ package struct StatusOptions {
   package var trafficInterval: Duration?
   /// Whether records have the quality of the link that carries the path.
   package var tellsQuality = false
+  /// The network namespace that this process has entered. The records end with it. Default: nil.
+  package var network: ForeignNetwork?
   /// Whether another record tells why WiFi has ended, if that becomes known only after the loss. Default: false.
   package var tellsEndings = false
   /// Whether records have the stages of the way to the internet. For complete stages, ``service`` must not be `.everything`.

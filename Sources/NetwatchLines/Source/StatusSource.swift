@@ -119,6 +119,7 @@ package final class StatusSource {
     }
     if let failure { throw failure }
     if !isFinished { watchFiles() }
+    try options.network?.whenEnded(on: loop) { [unowned self] in endWithNetwork() }
     if options.tellsFirstAtOnce, merger.sequence.isEmpty { emit(merger.sequence.appendUnresolved()) }
   }
 
@@ -160,6 +161,18 @@ package final class StatusSource {
   package func finish() {
     isFinished = true
     loop.stop()
+  }
+
+  /// Passes on that nothing more can be known, and ends the source.
+  private func endWithNetwork() {
+    guard !isFinished else { return }
+    let moment = EventTimestamp.now
+    emit(
+      EventRecord(
+        sequence: merger.sequence.nextNumber, nanosecondsSince1970: moment.wall,
+        monotonicNanoseconds: moment.monotonic, event: .reachability,
+        path: NetworkPath(verdict: .unknown, reason: .namespaceEnded, interfaces: InterfaceTable())))
+    finish()
   }
 
   /// Ends the source with an error, which ``run()`` throws. The first error counts.

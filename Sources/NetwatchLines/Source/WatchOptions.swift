@@ -418,13 +418,14 @@ package struct WatchOptions {
       it is repeated. If another program handles the advertisements, such as NetworkManager or systemd-networkd, the kernel \
       passes on nothing; systemd-networkd 254 and later keep what they have heard. What a DHCP server says is read in the \
       leases of dhclient, if dhclient.conf(5) requests default-url, of systemd-networkd and, for root, of dhcpcd, if \
-      dhcpcd.conf(5) requests captive_portal_uri. With --announced, --cable or --each, netwatch itself judges the path, even if a service runs.
+      dhcpcd.conf(5) requests captive_portal_uri; with --announced, --cable or --each, netwatch itself judges the path, even \
+      if a service runs.
       """)
     Option.flag(
       "--portal-api", of: [.follow, .status, .open],
       help: """
         Also ask the server that the network names for this (RFC 8908) whether a login is needed, where, and for how long it \
-        lasts. With --follow, print a line when that changes, and 5 minutes before the end.
+        lasts; with --follow, print a line when that changes, and 5 minutes before the end.
         """
     ) { $0.asksPortal = $1 }
     .help(in: .status, text: "Also ask the server that the network names whether a login is needed.")
@@ -435,7 +436,7 @@ package struct WatchOptions {
       Anybody in a network can name a server. So only servers with https and a trusted certificate are asked, over the \
       interface whose network names them, with the name servers of that interface, never on this machine, and at least 10 \
       seconds apart: again every 10 seconds while a login is needed, otherwise every 5 minutes and at the end of the time. \
-      The request has no cookie and no credential, and ignores proxies. --portal-api includes --announced.
+      The request has no cookie and no credential, and ignores proxies; --portal-api includes --announced.
       """)
   }
 
@@ -446,15 +447,11 @@ package struct WatchOptions {
     Option.flag(
       "--cable", of: [.follow, .status],
       help: """
-        Also print what the driver of the network card says about its cable, and again when that changes: the speed, and why \
-        there is no carrier.
+        Also print what the driver of the network card says about its cable, and again when that changes: the speed and the \
+        duplex, in JSON also the modes of both ends, and why there is no carrier.
         """
     ) { $0.cable = $1 }
     .help(in: .status, text: "Also print the speed of the cable, or why there is no carrier.").rare(in: [.status])
-    .manual(
-      """
-      In JSON, also the duplex and the modes of both ends.
-      """)
   }
 
   /// Each link that could carry the traffic.
@@ -471,7 +468,7 @@ package struct WatchOptions {
     .help(in: .status, text: "Also judge each interface that could carry the traffic, as if it were the only one.")
     .manual(
       """
-      It needs a carrier, an address, a route and a router. With status and --probe, each one that works is also probed.
+      It needs a carrier, an address, a route and a router; with status and --probe, each one that works is also probed.
       """)
   }
 
