@@ -148,11 +148,11 @@ import Testing
     #expect(try calls(["IPV4": "10.0.0.1", "IPV6": "2001:db8::1"], after: ["IPV4": "10.0.0.1"]) == 1)
   }
 
-  @Test func `a target comes and goes with the network`() throws {
+  @Test func `targets come and go with the network`() throws {
     let namespace = try NetworkNamespace.online()
     let programs = try Programs()
     try programs.addRecorder("systemctl")
-    let hook = "\(Self.recipes)/start-target"
+    let hook = "\(Self.recipes)/../../packaging/systemd/targets"
     let follow = try Follow(
       ChildProcess(
         namespace.command([IntegrationTests.Programs.netwatch, "-f", "--json", "--exec", "'\(hook)'; echo done"]),
@@ -161,8 +161,10 @@ import Testing
       #expect(try follow.process.nextErrorLine() == "done")
       #expect(programs.calls == calls)
     }
-    let start = ["systemctl", "--user", "--no-block", "start", "network-reachable.target"]
-    let stop = ["systemctl", "--user", "--no-block", "stop", "network-reachable.target"]
+    func calls(_ verb: String) -> [String] {
+      ["reachable", "unmetered"].flatMap { ["systemctl", "--user", "--no-block", verb, "network-\($0).target"] }
+    }
+    let (start, stop) = (calls("start"), calls("stop"))
     try expectCalls(start)
     // A new address does not change the status.
     try namespace.run("ip addr add 10.0.0.9/24 dev v0", "ip route change default via 10.0.0.2 src 10.0.0.9")

@@ -48,10 +48,12 @@ ip link set d0 up
 ip route add default via 10.64.0.1
 
 echo "After the installation"
-for unit in netwatch.socket netwatch.service netwatch-log.service; do
+for unit in netwatch.socket netwatch.service netwatch-log.service netwatch-wait-online.service; do
   expect "$unit is not enabled" gives disabled systemctl is-enabled $unit
   expect "$unit does not run" gives inactive systemctl is-active $unit
-  expect "the user's is not enabled" gives disabled systemctl --global is-enabled $unit
+done
+for unit in netwatch.socket netwatch.service netwatch-log.service netwatch-targets.service; do
+  expect "the user's $unit is not enabled" gives disabled systemctl --global is-enabled $unit
 done
 
 echo "The machine's service"
@@ -157,16 +159,8 @@ of_person daemon-reload
 
 echo "The recipes"
 units=/home/person/.config/systemd/user
-as_person install -D -m 644 -t $units /srv/recipes/{netwatch-hooks.service,network-reachable.target,restic-unmetered.service}
-as_person install -D -m 755 -t /home/person/.config/netwatch/hooks /srv/recipes/start-target
-of_person daemon-reload
-of_person start netwatch-hooks.service
+as_person install -D -m 644 -t $units /srv/recipes/restic-unmetered.service
 ip link set d0 down
-ip link set d0 up
-ip route add default via 10.64.0.1
-expect "start a target with the network" gives active of_person is-active network-reachable.target
-ip link set d0 down
-expect "stop it with the network" gives inactive of_person is-active network-reachable.target
 # A stand-in replaces the backup, because only the condition is tried. systemd may forget at once how a skipped unit has
 # ended.
 as_person mkdir -p $units/restic-unmetered.service.d
@@ -185,7 +179,67 @@ ip link set d0 up
 ip route add default via 10.64.0.1
 of_person start restic-unmetered.service
 expect "make it over one that costs nothing" test -e /home/person/backup
-of_person stop netwatch-hooks.service
+
+echo "The user's targets"
+# The unit comes and goes with the target.
+as_person tee $units/while-reachable.service >/dev/null <<'UNIT'
+[Unit]
+PartOf=network-reachable.target
+[Service]
+ExecStart=/bin/sleep infinity
+[Install]
+WantedBy=network-reachable.target
+UNIT
+of_person daemon-reload
+of_person enable while-reachable.service 2>/dev/null
+of_person start netwatch-targets.service
+for unit in network-reachable.target network-unmetered.target while-reachable.service; do
+  expect "$unit starts with the network" gives active of_person is-active $unit
+done
+ip link set d0 down
+for unit in network-reachable.target network-unmetered.target while-reachable.service; do
+  expect "$unit stops with the network" gives inactive of_person is-active $unit
+done
+ip link set d0 up
+ip route add default via 10.64.0.1
+expect "they start again" gives active of_person is-active while-reachable.service
+mkdir -p /etc/netwatch
+echo "expensive d0" >/etc/netwatch/rules
+expect "a network that costs money ends one of them" gives inactive of_person is-active network-unmetered.target
+expect "and not the other one" gives active of_person is-active network-reachable.target
+rm -r /etc/netwatch
+expect "it starts when the network costs nothing" gives active of_person is-active network-unmetered.target
+of_person stop netwatch-targets.service
+for unit in network-reachable.target network-unmetered.target while-reachable.service; do
+  expect "$unit ends with netwatch-targets" gives inactive of_person is-active $unit
+done
+
+echo "The wait for the network"
+ip link set d0 down
+systemctl --no-block start netwatch-wait-online.service
+expect "lasts without a network" gives activating systemctl is-active netwatch-wait-online.service
+ip link set d0 up
+ip route add default via 10.64.0.1
+expect "ends with the route" gives active systemctl is-active netwatch-wait-online.service
+systemctl stop netwatch-wait-online.service
+ip address flush dev d0
+ip -6 address add fd00:64::2/64 dev d0 nodad
+ip -6 route add default via fd00:64::1
+systemctl --no-block start netwatch-wait-online.service
+expect "ends with IPv6 alone, though another card has no carrier" gives active systemctl is-active netwatch-wait-online.service
+systemctl stop netwatch-wait-online.service
+ip link set d0 down
+mkdir -p /run/systemd/system/netwatch-wait-online.service.d
+printf '[Service]\nExecStart=\nExecStart=/usr/bin/netwatch wait --quiet --timeout 2 --for wired\n' \
+  >/run/systemd/system/netwatch-wait-online.service.d/wired.conf
+systemctl daemon-reload
+systemctl start netwatch-wait-online.service 2>/dev/null
+expect "gives up at the time and condition of a drop-in" gives failed systemctl is-active netwatch-wait-online.service
+rm -r /run/systemd/system/netwatch-wait-online.service.d
+systemctl daemon-reload
+ip link set d0 up
+ip address add 10.64.0.2/24 dev d0
+ip route add default via 10.64.0.1
 
 echo "The package"
 systemctl enable --now netwatch 2>/dev/null

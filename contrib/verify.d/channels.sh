@@ -47,12 +47,17 @@ expected=$(sort <<'END'
 755 root root ./usr/bin/netwatch
 755 root root ./usr/lib/netwatch/netwatch-http
 755 root root ./usr/lib/netwatch/netwatch-log
+755 root root ./usr/lib/netwatch/targets
 644 root root ./usr/lib/systemd/system/netwatch-log.service
+644 root root ./usr/lib/systemd/system/netwatch-wait-online.service
 644 root root ./usr/lib/systemd/system/netwatch.service
 644 root root ./usr/lib/systemd/system/netwatch.socket
 644 root root ./usr/lib/systemd/user/netwatch-log.service
+644 root root ./usr/lib/systemd/user/netwatch-targets.service
 644 root root ./usr/lib/systemd/user/netwatch.service
 644 root root ./usr/lib/systemd/user/netwatch.socket
+644 root root ./usr/lib/systemd/user/network-reachable.target
+644 root root ./usr/lib/systemd/user/network-unmetered.target
 644 root root ./usr/share/bash-completion/completions/netwatch
 644 root root ./usr/share/doc/netwatch/README.md
 644 root root ./usr/share/doc/netwatch/copyright
@@ -186,7 +191,7 @@ expect "has the archive" tool sh -c "test -s \"\$($nix eval --raw ${flake/nix --
 expect "runs its installPhase" tool sh -euc "$nix eval --raw ${flake/nix --/nix#default.installPhase --} >/build/phase"'
   mkdir -p /build/nix && tar -xzf /recipes/nix/*.tar.gz -C /build/nix --strip-components 1 && cd /build/nix &&
   { echo "runHook() { :; }"; cat /build/phase; } | out=/build/out bash -eu'
-expect "has the files that it should have" diff <(without -e /lib/netwatch/ -e /netwatch-log.service) <(tree "$tools/build/out")
+expect "has the files that it should have" diff <(without -e /lib/netwatch/netwatch -e /netwatch-log.service) <(tree "$tools/build/out")
 for scope in system user; do
   expect "has a unit that finds it, $scope" grep -q '^ExecStart=/build/out/bin/netwatch ' \
     "$tools/build/out/lib/systemd/$scope/netwatch.service"

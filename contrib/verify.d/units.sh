@@ -21,15 +21,19 @@ runs() {
 }
 for scope in system user; do
   mkdir "$folder/$scope"
-  cp "$units/$scope"/netwatch* "$folder/$scope"
+  cp "$units/$scope"/* "$folder/$scope"
   runs "$scope" netwatch.service serve
   runs "$scope" netwatch-log.service '--follow --log'
 done
 
+runs system netwatch-wait-online.service 'wait --quiet --timeout 30'
+runs user netwatch-targets.service '--follow --json --no-service --exec /usr/lib/netwatch/targets'
+sed -i "s|^ExecStopPost=.*|ExecStopPost=$stand_in|" "$folder/user/netwatch-targets.service"
+
 # verify SCOPE: checks units with systemd-analyze, which exits with 0 even after a warning.
 verify() {
   local scope=$1 said
-  if ! said=$(systemd-analyze "--$scope" verify --man=no --recursive-errors=no "$folder/$scope"/netwatch{,-log}.service "$folder/$scope/netwatch.socket" 2>&1) ||
+  if ! said=$(systemd-analyze "--$scope" verify --man=no --recursive-errors=no "$folder/$scope"/*.* 2>&1) ||
     [ -n "$said" ]; then
     say "$scope: verify: ${said:-failed without a word}"
     failed=1
@@ -51,3 +55,4 @@ for scope in system user; do
   exposure "$scope/netwatch.service"
   exposure "$scope/netwatch-log.service"
 done
+exposure system/netwatch-wait-online.service

@@ -17,7 +17,8 @@ stdenvNoCC.mkDerivation {
     cp -r share "$out"
     cp -r lib/systemd "$out/lib"
     rm "$out"/lib/systemd/*/netwatch-log.service
-    sed -i "s|^ExecStart=/usr/local/bin/|ExecStart=$out/bin/|" "$out"/lib/systemd/*/netwatch.service
+    install -D -m 755 -t "$out/lib/netwatch" lib/netwatch/targets
+    sed -i "/^Exec/s|/usr/local/\(bin\|lib/netwatch\)/|$out/\1/|g" "$out"/lib/systemd/*/netwatch*.service
     runHook postInstall
   '';
 
