@@ -45,6 +45,10 @@ import Testing
     let service = try ChildProcess(
       [Programs.netwatch, "serve", "--netns", "\(process.pid)", "--socket", "/tmp/netwatch-\(process.pid).sock"])
     try eventually(FileManager.default.fileExists(atPath: "/tmp/netwatch-\(process.pid).sock")) { $0 }
+    func network(of process: ChildProcess) -> String? {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process.pid)/ns/net")
+    }
+    try eventually(network(of: wait)) { $0 == network(of: process) }
     process.signal(SIGKILL)
     _ = try process.wait()
     #expect(try wait.wait() == .exited(1))
