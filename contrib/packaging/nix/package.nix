@@ -18,7 +18,7 @@ stdenvNoCC.mkDerivation {
     cp -r lib/systemd "$out/lib"
     rm "$out"/lib/systemd/*/netwatch-log.service
     install -D -m 755 -t "$out/lib/netwatch" lib/netwatch/targets
-    sed -i "/^Exec/s|/usr/local/\(bin\|lib/netwatch\)/|$out/\1/|g" "$out"/lib/systemd/*/netwatch*.service
+    sed -i "/^Exec/s#/usr/local/\(bin\|lib/netwatch\)/#$out/\1/#g" "$out"/lib/systemd/*/netwatch*.service
     runHook postInstall
   '';
 
