@@ -173,6 +173,22 @@ import Testing
     try expectCalls(start + stop)
   }
 
+  @Test func `a network that costs money starts one target of two`() throws {
+    let namespace = try NetworkNamespace.online()
+    let programs = try Programs()
+    try programs.addRecorder("systemctl")
+    let follow = try Follow(
+      ChildProcess(
+        namespace.command([
+          IntegrationTests.Programs.netwatch, "-f", "--json", "--expensive", "v0", "--exec",
+          "'\(Self.recipes)/../../packaging/systemd/targets'; echo done",
+        ]), environment: programs.environment))
+    #expect(try follow.process.nextErrorLine() == "done")
+    let call = ["systemctl", "--user", "--no-block"]
+    #expect(
+      programs.calls == call + ["start", "network-reachable.target"] + call + ["stop", "network-unmetered.target"])
+  }
+
   @Test func `the public address is asked for once, and nothing else is printed`() throws {
     let namespace = try NetworkNamespace.online()
     let programs = try Programs()

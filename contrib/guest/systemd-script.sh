@@ -204,7 +204,7 @@ ip link set d0 up
 ip route add default via 10.64.0.1
 expect "they start again" gives active of_person is-active while-reachable.service
 mkdir -p /etc/netwatch
-echo "expensive d0" >/etc/netwatch/rules
+echo "metered interface d0" >/etc/netwatch/rules
 expect "a network that costs money ends one of them" gives inactive of_person is-active network-unmetered.target
 expect "and not the other one" gives active of_person is-active network-reachable.target
 rm -r /etc/netwatch
