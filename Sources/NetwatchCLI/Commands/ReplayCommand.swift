@@ -10,6 +10,8 @@ struct ReplayCommand {
     let player = TracePlayer(try TraceReader(opening: options.file))
     let recorded = try FollowCommand.recorded(in: options.file, player.settings)
     var lines = recorded.lineOptions
+    // A trace does not say whether its lines were text.
+    lines.tellsEndings = options.output.isText || lines.configuration.wifi.includesDetails
     lines.input = .replayed(player)
     lines.player = player
     let renderer = try options.output.makeRenderer(
