@@ -114,8 +114,8 @@ final class LogFeed {
     record.stages = nil
     record.portalURL = nil
     record.announcements = nil
-    let note = note(of: record)
     record.tellsCable = false
+    record.uplinks = nil
     writer.write(record)
     let suspended = KernelClock.boot.nanoseconds - KernelClock.monotonic.nanoseconds
     let boot = record.monotonicNanoseconds.addingReportingOverflow(suspended).partialValue
@@ -124,7 +124,7 @@ final class LogFeed {
     if let carrier, let losses = losses(in: record.path) {
       log += #""carrier":\#(carrier),"carrier_losses":\#(losses),"#
     }
-    if let note { log += #""note":\#(note.json),"# }
+    if let note = note(of: record) { log += #""note":\#(note.json),"# }
     return writer.line.dropLast(2) + Array((log + #""changes":"#).utf8)
   }
 
