@@ -9,12 +9,12 @@ struct FollowCommand {
   let options: ParsedOptions
 
   func run() throws -> ProcessEnding {
-    var lines = lineOptions
+    var lines = lineOptions(isText: options.output.isText)
     // A service sends the first state before it knows what else is wanted.
     let wifi = lines.configuration.wifi
     lines.service = options.serviceUse(
-      needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.hearsNetwork
-        || lines.configuration.readsCable || options.watch.each)
+      needsOwn: wifi.includesDetails || wifi.includesAccessPoint || lines.tellsStages || options.watch.needsOwn
+        || lines.configuration.readsCable)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.isRequired = false
@@ -43,8 +43,10 @@ struct FollowCommand {
     return .exited(0)
   }
 
-  /// The options that decide the lines, without the source of the lines.
-  var lineOptions: StatusOptions {
+  /// Returns the options that decide the lines, without the source of the lines.
+  ///
+  /// - Parameter isText: Whether the output is text.
+  func lineOptions(isText: Bool) -> StatusOptions {
     var lines = StatusOptions()
     lines.trafficInterval = options.shownTrafficInterval
     lines.configuration = options.watch.configuration
@@ -56,9 +58,9 @@ struct FollowCommand {
     lines.configuration.judgesUplinks = options.watch.each
     lines.nudgesGateway = options.watch.nudges
     lines.listsInterfaces = options.watch.listsInterfaces
-    lines.tellsSwitching = options.output.isText
+    lines.tellsSwitching = isText
     lines.network = options.network
-    lines.tellsEndings = options.output.isText || options.isLogged || lines.configuration.wifi.includesDetails
+    lines.tellsEndings = isText || options.isLogged || lines.configuration.wifi.includesDetails
     return lines
   }
 

@@ -9,9 +9,8 @@ struct ReplayCommand {
   func run() throws -> ProcessEnding {
     let player = TracePlayer(try TraceReader(opening: options.file))
     let recorded = try FollowCommand.recorded(in: options.file, player.settings)
-    var lines = recorded.lineOptions
     // A trace does not say whether its lines were text.
-    lines.tellsEndings = options.output.isText || lines.configuration.wifi.includesDetails
+    var lines = recorded.lineOptions(isText: options.output.isText)
     lines.input = .replayed(player)
     lines.player = player
     let renderer = try options.output.makeRenderer(

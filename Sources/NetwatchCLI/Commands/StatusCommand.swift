@@ -27,7 +27,7 @@ struct StatusCommand {
     // A service does not list links.
     lines.service = options.serviceUse(
       needsOwn: lines.listsInterfaces || lines.configuration.wifi.isWanted || lines.tellsStages || needsNetwork
-        || options.watch.hearsNetwork || options.watch.cable || lines.configuration.judgesUplinks)
+        || options.watch.needsOwn || lines.configuration.judgesUplinks)
     lines.activity = try options.watch.activity()
     options.setRules(of: &lines)
     lines.probe?.holdsFirstLine = true

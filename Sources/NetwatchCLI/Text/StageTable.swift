@@ -18,7 +18,7 @@ struct StageTable {
   var text: String {
     NetworkStage.allCases.map { stage in
       let finding = stages[stage]
-      let (mark, color) = appearance(of: finding.state)
+      let (mark, color) = terminal.appearance(of: finding.state)
       var line = terminal.foldedText(indent: Self.column.words)
       line.append(mark, color, at: Self.column.mark)
       line.append(stage.words, color, at: Self.column.name)
@@ -26,11 +26,14 @@ struct StageTable {
       return line.lines
     }.joined()
   }
+}
 
-  private func appearance(of state: StageFinding.State) -> (mark: String, color: TextColor) {
+extension Terminal {
+  /// Returns the mark of a state, and its colour.
+  func appearance(of state: StageFinding.State) -> (mark: String, color: TextColor) {
     switch state {
-    case .ok: (terminal.isUnicode ? "✓" : "+", .green)
-    case .failed: (terminal.isUnicode ? "✗" : "!", .red)
+    case .ok: (isUnicode ? "✓" : "+", .green)
+    case .failed: (isUnicode ? "✗" : "!", .red)
     case .unknown: ("?", .dim)
     }
   }

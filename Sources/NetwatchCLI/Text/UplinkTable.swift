@@ -18,9 +18,9 @@ struct UplinkTable {
     let medium = name + 2 + (names.map(\.columns).max() ?? 0)
     let words = medium + 2 + (media.map(\.columns).max() ?? 0)
     return zip(uplinks, names).map { uplink, shown in
-      let color: TextColor = uplink.works ? .green : .red
+      let (sign, color) = terminal.appearance(of: uplink.works ? .ok : .failed)
       var line = terminal.foldedText(indent: words)
-      line.append(uplink.works ? terminal.isUnicode ? "✓" : "+" : terminal.isUnicode ? "✗" : "!", color, at: mark)
+      line.append(sign, color, at: mark)
       line.append(shown, color, at: name)
       line.append(uplink.medium.rawValue, at: medium)
       line.append(uplink.stages.faultWords ?? (uplink.isInUse ? "in use" : "could carry the traffic"), at: words)

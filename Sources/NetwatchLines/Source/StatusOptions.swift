@@ -92,8 +92,7 @@ package struct StatusOptions {
     nudgesGateway = watch.nudges
     namesNetwork = watch.namesNetwork
     service = watch.serviceUse(
-      needsOwn: watch.stages || watch.hearsNetwork || watch.cable || watch.each || watch.namesNetwork
-        || watch.wifi.includesDetails
+      needsOwn: watch.stages || watch.needsOwn || watch.namesNetwork || watch.wifi.includesDetails
         || watch.wifi.includesAccessPoint)
   }
 

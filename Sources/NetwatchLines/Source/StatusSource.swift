@@ -186,7 +186,12 @@ package final class StatusSource {
   private func merge(_ input: StatusMerger.Input) {
     for output in merger.handle(input, at: .now) where !isFinished {
       switch output {
-      case .record(let record): addWithProbes(record)
+      case .record(let record):
+        if record.event == .initial || record.event == .reachability {
+          cables?.follow(record.path, after: record.lost)
+          uplinks?.follow(record.path)
+        }
+        addWithProbes(record)
       case .update(let record): emitWithFigures(record)
       case .watch(true): local?.watch(triesAgain: !merger.sequence.isEmpty)
       case .watch(false): local?.stopWatching()
@@ -205,10 +210,6 @@ package final class StatusSource {
   private func add(_ record: EventRecord) {
     let record = merger.sequence.append(record)
     announcements?.follow(record.path)
-    if record.event == .initial || record.event == .reachability {
-      cables?.follow(record.path, after: record.lost)
-      uplinks?.follow(record.path)
-    }
     figures?.follow(record)
     if !holdsFirstLine { emitWithFigures(record) }
     portals?.follow(announcements?.announcements, on: record.path)

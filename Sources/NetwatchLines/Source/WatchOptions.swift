@@ -48,8 +48,8 @@ package struct WatchOptions {
     return configuration
   }
 
-  /// Whether it is heard what the network says about itself.
-  package var hearsNetwork: Bool { announced || asksPortal }
+  /// Whether lines have something that a service does not send: what the network says, the cable or each uplink.
+  package var needsOwn: Bool { announced || asksPortal || cable || each }
 
   /// Returns how a service is used.
   ///

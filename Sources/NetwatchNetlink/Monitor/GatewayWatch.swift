@@ -122,8 +122,7 @@ package final class GatewayWatch {
   }
 
   private func read(_ router: Neighbour) throws(SystemError) {
-    let reply = try conversation.ask(about: router) { _ = hear($0, $1) }
-    if reply.error == ENOENT { heard(router, .absent) }
+    if let state = try conversation.state(of: router) { heard(router, state) }
   }
 
   private func stopListening() {

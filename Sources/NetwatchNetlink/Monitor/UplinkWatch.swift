@@ -91,17 +91,7 @@ package final class UplinkWatch {
       ways.routers += hops.compactMap(\.gateway).map { Neighbour(interfaceIndex: link.index, address: $0) }
     }
     for router in ways.routers {
-      var state: NeighbourState?
-      let reply = try? conversation.ask(about: router) { frame, bytes in
-        if let (neighbour, told) = NetlinkDecoder.neighbourState(bytes, frame.payload), neighbour == router {
-          state = told
-        }
-      }
-      if let state {
-        ways.states.append((router, state))
-      } else if reply?.error == ENOENT {
-        ways.states.append((router, .absent))
-      }
+      if let state = try? conversation.state(of: router) { ways.states.append((router, state)) }
     }
     return ways
   }

@@ -74,6 +74,19 @@ struct GatewayQueries {
 }
 
 extension NetlinkRequestSocket {
+  /// Returns the state of a router in the kernel's table of neighbours; nil if the kernel does not say.
+  func state(of router: Neighbour) throws(SystemError) -> NeighbourState? {
+    var state: NeighbourState?
+    let reply = try ask(about: router) { frame, bytes in
+      guard Int(frame.type) == RTM_NEWNEIGH,
+        let (neighbour, told) = NetlinkDecoder.neighbourState(bytes, frame.payload),
+        neighbour == router
+      else { return }
+      state = told
+    }
+    return state ?? (reply.error == ENOENT ? .absent : nil)
+  }
+
   /// Asks for one entry of the neighbour table. A kernel before 5.0 can list neighbours but not look one up, so `body` may also
   /// be called with others.
   func ask(
