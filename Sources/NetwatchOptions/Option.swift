@@ -178,7 +178,13 @@ package struct Option<Values> {
 package enum OptionTable<Values> {
   package static func buildExpression(_ option: Option<Values>) -> [Option<Values>] { [option] }
   package static func buildExpression(_ options: [Option<Values>]) -> [Option<Values>] { options }
-  package static func buildBlock(_ options: [Option<Values>]...) -> [Option<Values>] { options.flatMap { $0 } }
+  package static func buildPartialBlock(first: [Option<Values>]) -> [Option<Values>] { first }
+  package static func buildPartialBlock(
+    accumulated: consuming [Option<Values>], next: [Option<Values>]
+  ) -> [Option<Values>] {
+    accumulated += next
+    return accumulated
+  }
 }
 
 extension Duration {

@@ -157,7 +157,7 @@ package enum LinkRole: Hashable, Sendable {
   }
 
   /// ARPHRD_NONE, TUNNEL, TUNNEL6, SIT, IPGRE, IP6GRE of <linux/if_arp.h>.
-  private static let tunnelTypes: Set<UInt16> = [0xfffe, 768, 769, 776, 778, 823]
+  private static let tunnelTypes: [UInt16] = [0xfffe, 768, 769, 776, 778, 823]
 }
 
 /// The kind of a tunnel's link, named as in the kernel's IFLA_INFO_KIND.
