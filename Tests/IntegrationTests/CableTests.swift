@@ -16,12 +16,4 @@ import Testing
     let words = try ChildProcess.run(networks.near.command([Programs.netwatch, "explain"])).output
     #expect(!words.contains { $0.contains("Mb/s") }, "\(words)")
   }
-
-  @Test func `what a recording cannot hold is refused`() throws {
-    for option in [["--cable"], ["--template", "{speed}"]] {
-      let result = try ChildProcess.run([Programs.netwatch, "-f", "--record", "/dev/null"] + option)
-      #expect(result.ending == .exited(64))
-      #expect(result.error.contains("--record does not hold what is known of the cable"), "\(result.error)")
-    }
-  }
 }

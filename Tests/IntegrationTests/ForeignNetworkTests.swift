@@ -24,7 +24,9 @@ import Testing
     #expect(try netwatch("status", "--netns", place).output.first?.contains("v0") == true)
     #expect(try netwatch("explain", "--netns", place).output.contains { $0.contains("dev v0") })
     #expect(try netwatch("--check", "--netns", place, "--for", "medium=virtual", "-q").ending == .exited(0))
-    let follow = try Follow(ChildProcess([Programs.netwatch, "-f", "--json", "--no-service", "--netns", place]))
+    let folder = try TemporaryFolder()
+    let trace = folder.file("trace")
+    let follow = try Follow(ChildProcess([Programs.netwatch, "-f", "--json", "--record", trace, "--netns", place]))
     #expect(try follow.summary() == "wifi initial v0")
     // What happens there is told, and hooks are there too.
     try namespace.run("ip link set v1 down")
@@ -33,6 +35,7 @@ import Testing
     #expect(try follow.summary() == "unknown namespace_ended -")
     #expect(try follow.process.wait() == .exited(0))
     _ = try process.wait()
+    #expect(try netwatch("replay", "--json", trace).output == follow.lines.map(\.text))
     let gone = try netwatch("status", "--netns", place)
     #expect(gone.ending == .exited(2))
     #expect(gone.error.contains("there is no process \(place); give --netns one that runs"), "\(gone.error)")

@@ -156,6 +156,37 @@ import Testing
     #expect(text.output.contains { $0.contains("↓") || $0.contains("v ") })
   }
 
+  @Test func `what the network says, the answers of its portal and each uplink are told again`() throws {
+    let portal = try PortalAPITests.Portal()
+    let near = portal.networks.near
+    try portal.answer(#"{"captive":true,"user-portal-url":"https://portal.example/login"}"#)
+    let follow = try portal.follow("--record", trace, "--portal-api", "--cable", "--each")
+    func read(until isWanted: (Line) -> Bool) throws { while try !isWanted(follow.next()) {} }
+    func uplinks(_ line: Line) -> [String] {
+      (line.object["uplinks"] as? [[String: Any]] ?? []).compactMap { $0["interface"] as? String }
+    }
+    try read { uplinks($0) == ["v0"] }
+    try portal.advertise()
+    try read { ($0.object["reachability"] as? [String: Any])?["captive_portal"] is [String: Any] }
+    try near.configure(
+      "link add w0 type veth peer name w1", "link set w1 up", "link set w0 up", "addr add 10.1.0.1/24 dev w0")
+    try read { uplinks($0).contains("w0") }
+    try near.run("ip link set w1 down")
+    try read { line in line.reason == "uplink_changed" }
+    try portal.networks.far.run("ip link set v1 down")
+    try read { $0.status == "not-reachable" }
+    try expectSame(follow)
+    let told = try String(contentsOfFile: trace, encoding: .utf8)
+    for kind in ["found", "news", "findings"] { #expect(told.contains("\n\(kind) "), "\(kind)") }
+    // A template that shows the speed records the cable.
+    let other = folder.file("other")
+    let words = [Programs.netwatch, "-f", "--template", "{speed}", "--record", other, "--count", "1"]
+    let templated = try ChildProcess(near.command(words))
+    #expect(try templated.wait() == .exited(0))
+    #expect(try String(contentsOfFile: other, encoding: .utf8).contains("\nset cable\n"))
+    #expect(try replay(other).output.allSatisfy { $0.contains("\"link\":null") })
+  }
+
   @Test func `a trace with samples that nobody asked for is refused`() throws {
     let namespace = try NetworkNamespace.online()
     let follow = try namespace.follow("--record", trace, "--traffic")

@@ -80,7 +80,8 @@ struct Replay {
             // The first sample of a path is taken when the sampler begins to follow the path.
             if log.followed == path.verdict { quality.sample() } else { quality.follow(path) }
             log.followed = path.verdict
-          } : nil)
+          } : nil,
+        found: samples ? { _, _ in } : nil)
     } catch let error as SystemError {
       log.failure = error
     }

@@ -44,6 +44,7 @@ import Testing
       "signal 5 5", "quality 5 5 5", "leases 5 5", "tcp 1 2 3 4 5 6 7", "tcp end", "tcp cut", "device 3 wireless",
       "device 3 wireless rfkill=soft",
       "device 4 type=a%20b", "lease 3 10.0.0.1", "namespaces users", "namespaces network", "set a b",
+      "found 5 5 cable_changed", "news uplink_changed", #"findings {"uplinks": []}"#,
     ]
 
   @Test func `every kind of record is among those that the fuzzer writes`() {
@@ -60,13 +61,15 @@ import Testing
       case .failed: names.insert("failed")
       case .device: names.insert("device")
       case .meteredLease: names.insert("lease")
+      case .news: names.insert("news")
+      case .findings: names.insert("findings")
       case .namespaces: names.insert("namespaces")
       case .connection: names.insert("connection")
       case .connectionsEnd: names.insert("connectionsEnd")
       }
     }
-    // There are ten causes and nine other kinds. The `switch` above does not compile if a kind is added.
-    #expect(names.count == 19)
+    // There are eleven causes and eleven other kinds. The `switch` above does not compile if a kind is added.
+    #expect(names.count == 22)
   }
 
   private func mutate(_ lines: inout [[UInt8]], _ random: inout SplitMix) {

@@ -14,7 +14,7 @@ import Testing
     let moment = EventTimestamp(monotonic: 7, wall: .max / 2)
     let causes: [KernelInterface.WakeReason] = [
       .start, .turn(.event), .turn(.wirelessEvent), .timer(.hold), .timer(.retry), .timer(.resolution), .resumed,
-      .unresolved, .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]),
+      .unresolved, .resolved([]), .resolved([.v6(1), .v4(0xc000_0207)]), .found(.cableChanged), .found(.namespaceEnded),
     ]
     for cause in causes { writer.write(cause, at: moment) }
     var sample = moment
@@ -53,6 +53,11 @@ import Testing
     }
     writer.writeMeteredLease(of: .ip("192.168.43.50"), ofLink: 3)
     expected.append(.meteredLease(index: 3, .ip("192.168.43.50")))
+    writer.writeNews(of: .uplinkChanged)
+    expected.append(.news(.uplinkChanged))
+    // The same again is not written.
+    for text in [#"{"a":"b  c\u001b"}"#, #"{"a":"b  c\u001b"}"#, "{}"] { writer.write(findings: text) }
+    expected += [.findings(.object(["a": .string("b  c\u{1b}")])), .findings(.object([:]))]
 
     let reader = try TraceReader(opening: file.path)
     #expect(reader.settings.elementsEqual(settings) { $0 == $1 })
@@ -75,7 +80,8 @@ import Testing
     "namespaces", "namespaces pid", "namespaces network users", "resolved 1 2 example.org", "device", "device x",
     "device 99999999999", "device 3 fast", "device 3 type=%4",
     "lease", "lease 3", "lease x 192.168.43.50", "lease 3 here", "lease 3 192.168.43.50 1", "leases 1", "leases 1 2 3",
-    "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r",
+    "device 3 type=%zz", "device 3 type=%ff", "start 1 2\r", "found 1 2", "found 1 2 lunch", "found 1 2 initial 3",
+    "news", "news lunch", "news initial 3", "findings", "findings ", "findings 7", "findings {", "findings {} {}",
   ])
   func `what is no record is refused, with its line`(_ line: String) throws {
     let file = try TraceFile(["netwatch-trace 2", "start 1 2", line, "start 1 2"])

@@ -71,7 +71,8 @@ struct FollowCommand {
   /// The options that a trace may set. A trace cannot set other options.
   private static let traceKeys = [
     "target", "interface", "ignore", "wwan", "tunnel", "expensive", "not-expensive", "link-local", "hold", "count",
-    "interfaces", "traffic", "traffic-interval", "signal", "wifi-details", "bssid", "quality",
+    "interfaces", "traffic", "traffic-interval", "signal", "wifi-details", "bssid", "quality", "announced", "cable",
+    "each",
   ]
 
   /// The options that decide the lines, for a trace. Each keeps its name and its text.
@@ -95,7 +96,10 @@ struct FollowCommand {
     if let signal = wifi.signal { settings.append(("signal", signal.rawValue)) }
     if wifi.includesDetails { settings.append(("wifi-details", nil)) }
     if wifi.includesAccessPoint { settings.append(("bssid", nil)) }
-    if options.watch.quality || options.output.showsQuality { settings.append(("quality", nil)) }
+    if watch.quality || options.output.showsQuality { settings.append(("quality", nil)) }
+    if watch.announced || watch.asksPortal { settings.append(("announced", nil)) }
+    if watch.cable || options.output.showsCable { settings.append(("cable", nil)) }
+    if watch.each { settings.append(("each", nil)) }
     return settings
   }
 

@@ -72,15 +72,6 @@ extension ParsedLine<ParsedOptions> {
         throw UsageError("--record does not hold what a probe finds; leave out --probe.")
       }
       if values.watch.stages { throw UsageError("--record does not hold which stage fails; leave out --stages.") }
-      if values.watch.cable || values.output.showsCable {
-        throw UsageError("--record does not hold what is known of the cable; leave out --cable and {speed}.")
-      }
-      if values.watch.each {
-        throw UsageError("--record does not hold how each interface is judged; leave out --each.")
-      }
-      if let option = given(among: ["--announced", "--portal-api"]) {
-        throw UsageError("--record does not hold what the network says about itself; leave out \(option).")
-      }
     }
     if values.isLogged, let option = given(among: ["--target", "--interface", "--ignore"]) {
       throw UsageError("--log stores whether the internet is reachable over any interface; leave out \(option).")

@@ -170,9 +170,12 @@ package final class LocalStatus {
   }
 
   /// Reads a trace in place of the kernel until its end.
-  func replay(_ player: TracePlayer, until isFinished: () -> Bool, _ figures: Figures?) {
+  func replay(
+    _ player: TracePlayer, until isFinished: () -> Bool, _ figures: Figures?,
+    found: @escaping (ReachabilityReason, EventTimestamp) -> Void
+  ) {
     reachability?.replay(
-      player, until: isFinished, sample: figures?.sampleTraffic, look: figures?.sampleQuality)
+      player, until: isFinished, sample: figures?.sampleTraffic, look: figures?.sampleQuality, found: found)
   }
 
   // MARK: What is in flight

@@ -72,33 +72,29 @@ package final class StatusSource {
       addresses: { [unowned self] in local.localAddresses ?? merger.sequence.last?.path.localAddresses },
       emit: { [unowned self] in emitFigures($0, at: $1) })
     figures?.onAnswer { [unowned self] in release() }
-    if options.configuration.hearsAnnouncements { try hearAnnouncements() }
-    if options.configuration.judgesUplinks {
-      uplinks = try UplinkWatch(on: loop, includes: options.configuration.includesInterface) { [unowned self] in
-        addAgain(because: .uplinkChanged, at: $0)
+    // A trace has what the recording found out.
+    if options.player == nil { try beginFinding() }
+    local.linksChanged = { [unowned self] in updateLinks($0, at: $1) }
+    remote = RemoteStatus(
+      options, on: loop, emit: { [unowned self] in take($0, sharesNetwork: $1) },
+      lost: { [unowned self] in loseService() })
+  }
+
+  private func beginFinding() throws {
+    let configuration = options.configuration
+    if configuration.hearsAnnouncements { try hearAnnouncements() }
+    if configuration.judgesUplinks {
+      uplinks = try UplinkWatch(on: loop, includes: configuration.includesInterface) { [unowned self] in
+        found(.uplinkChanged, at: $0)
       }
       if let probe = options.probe, probe.holdsFirstLine {
         uplinkProbes = UplinkProbes(probe, on: loop, warn: options.warn) { [unowned self] in release() }
       }
     }
-    if options.configuration.readsCable {
+    if configuration.readsCable {
       do { cables = try CableReader() } catch { options.warn(CableReader.absence) }
     }
     if let portal = options.portal { try askPortal(portal) }
-    local.linksChanged = { [unowned self] in
-      // What is told again of the path is told of these links.
-      merger.sequence.updateLinks($0)
-      announcements?.follow($0)
-      portals?.follow(announcements?.announcements, on: $0)
-      figures?.linksChanged($0, at: $1)
-      if options.tellsEndings, merger.sequence.hasNewEnding($0) { addAgain(at: $1) }
-      if uplinks?.follow($0) == true { addAgain(because: .uplinkChanged, at: $1) }
-      if cables?.follow($0, after: merger.sequence.last?.lost) == true { addAgain(because: .cableChanged, at: $1) }
-      linksChanged($0, $1)
-    }
-    remote = RemoteStatus(
-      options, on: loop, emit: { [unowned self] in take($0, sharesNetwork: $1) },
-      lost: { [unowned self] in loseService() })
   }
 
   deinit { stop() }
@@ -119,7 +115,7 @@ package final class StatusSource {
     }
     if let failure { throw failure }
     if !isFinished { watchFiles() }
-    try options.network?.whenEnded(on: loop) { [unowned self] in endWithNetwork() }
+    try options.network?.whenEnded(on: loop) { [unowned self] in found(.namespaceEnded, at: .now) }
     if options.tellsFirstAtOnce, merger.sequence.isEmpty { emit(merger.sequence.appendUnresolved()) }
   }
 
@@ -137,7 +133,7 @@ package final class StatusSource {
   /// - Throws: The error that was passed to ``fail(_:)``, or that of the loop.
   package func run() throws {
     if let player = options.player {
-      local?.replay(player, until: { isFinished }, figures)
+      local?.replay(player, until: { isFinished }, figures) { [unowned self] in found($0, at: $1) }
     } else if !isFinished {
       try loop.run()
     }
@@ -164,9 +160,8 @@ package final class StatusSource {
   }
 
   /// Passes on that nothing more can be known, and ends the source.
-  private func endWithNetwork() {
+  private func endWithNetwork(at moment: EventTimestamp) {
     guard !isFinished else { return }
-    let moment = EventTimestamp.now
     emit(
       EventRecord(
         sequence: merger.sequence.nextNumber, nanosecondsSince1970: moment.wall,
@@ -201,6 +196,23 @@ package final class StatusSource {
       case .count(false): local?.stopCounting()
       }
     }
+  }
+
+  /// Passes on that links have changed, but not the path, and what else that changes.
+  private func updateLinks(_ path: NetworkPath, at moment: EventTimestamp) {
+    // What is told again of the path is told of these links.
+    merger.sequence.updateLinks(path)
+    announcements?.follow(path)
+    portals?.follow(announcements?.announcements, on: path)
+    figures?.linksChanged(path, at: moment)
+    if options.tellsEndings, merger.sequence.hasNewEnding(path) { addAgain(at: moment) }
+    if options.input.isNews(.uplinkChanged, { uplinks?.follow(path) == true }) {
+      addAgain(because: .uplinkChanged, at: moment)
+    }
+    if options.input.isNews(.cableChanged, { cables?.follow(path, after: merger.sequence.last?.lost) == true }) {
+      addAgain(because: .cableChanged, at: moment)
+    }
+    linksChanged(path, moment)
   }
 
   private func addWithProbes(_ record: EventRecord) {
@@ -238,6 +250,7 @@ package final class StatusSource {
       if let internet { uplink.set(internet) }
       return uplink
     }
+    if let findings = options.input.findings({ record.findingsForTrace }) { record.readFindings(findings) }
     emit(record)
   }
 
@@ -305,6 +318,12 @@ package final class StatusSource {
       begins: { [unowned self] in figures?.probeBegins() }, failed: { [unowned self] in fail($0) })
   }
 
+  /// Passes on what was found out apart from netlink.
+  private func found(_ reason: ReachabilityReason, at moment: EventTimestamp) {
+    options.input.noteFound(reason, moment)
+    if reason == .namespaceEnded { endWithNetwork(at: moment) } else { addAgain(because: reason, at: moment) }
+  }
+
   /// Adds the last record again, because something else is known of its path. Without a reason, and while nothing is reachable, the path
   /// keeps its own.
   private func addAgain(because reason: ReachabilityReason? = nil, at moment: EventTimestamp) {
@@ -351,8 +370,7 @@ package final class StatusSource {
   // MARK: What the network says
 
   private func hearAnnouncements() throws {
-    announcements = try AnnouncementWatch(on: loop) { [unowned self] in addAgain(because: .announcementChanged, at: $0)
-    }
+    announcements = try AnnouncementWatch(on: loop) { [unowned self] in found(.announcementChanged, at: $0) }
   }
 
   private func askPortal(_ settings: PortalSettings) throws {
@@ -372,7 +390,7 @@ package final class StatusSource {
     guard let reason else { return }
     // The network has just let this machine through, or does not any more.
     if case .announcementChanged = reason { probes?.probeAgain() }
-    addAgain(because: reason, at: .now)
+    found(reason, at: .now)
   }
 
   /// Passes the first record on, unless an answer for it is still to come.

@@ -1,3 +1,6 @@
+import Netwatch
+import NetwatchEventLoop
+
 extension NetlinkReachability {
   /// Repeats the work that was done when the trace was recorded, from its first turn on and without pauses. ``start()`` has
   /// already played the part before.
@@ -9,8 +12,10 @@ extension NetlinkReachability {
   ///   - isEnough: The closure that returns whether to stop.
   ///   - sample: The closure that reads the counters of links; nil if traffic was not asked for.
   ///   - look: The closure that samples the TCP connections for the link's quality; nil if quality was not asked for.
+  ///   - found: The closure that gets what was found out apart from netlink, and when. Default: nil, nothing is expected.
   package func replay(
-    _ player: TracePlayer, until isEnough: () -> Bool, sample: (() -> Void)? = nil, look: (() -> Void)? = nil
+    _ player: TracePlayer, until isEnough: () -> Bool, sample: (() -> Void)? = nil, look: (() -> Void)? = nil,
+    found: ((ReachabilityReason, EventTimestamp) -> Void)? = nil
   ) {
     while !isEnough(), let cause = player.nextCause() {
       switch cause {
@@ -36,6 +41,12 @@ extension NetlinkReachability {
         }
         look()
       case .unresolved: receive(resolved: nil)
+      case .found(let reason):
+        guard let found else {
+          return player.refuse(needing: "something of netlink")
+        }
+        source.touchMoment(because: cause)
+        found(reason, source.moment)
       }
     }
   }

@@ -29,6 +29,9 @@ package struct KernelInterface {
     case quality
     /// A DHCP client has written a lease.
     case leases
+    /// Something else than netlink's news of the path has changed: what the network says, the cable or an uplink; or the network
+    /// namespace is gone.
+    case found(ReachabilityReason)
   }
 
   /// What the sockets are connected to.
@@ -45,6 +48,13 @@ package struct KernelInterface {
   /// Returns the connections that `list` finds, or those of a trace; nil if the list is incomplete. A trace has only the
   /// numbers that the quality of a link is calculated from, and no address.
   let connections: (_ list: () -> [ConnectionFacts]?) -> [ConnectionFacts]?
+  /// Notes that something was found out apart from the news of netlink, and when. A replay has that from its trace.
+  package let noteFound: (ReachabilityReason, EventTimestamp) -> Void
+  /// Returns whether a change of links is news in this respect: what `find` returns, or what a trace says.
+  package let isNews: (_ reason: ReachabilityReason, _ find: () -> Bool) -> Bool
+  /// Returns what was found out apart from netlink when the line of a trace was printed; nil if there is no trace to ask. A recording
+  /// notes what `find` returns: JSON, or nil if nothing was to be found out.
+  package let findings: (_ find: () -> String?) -> JSONValue?
   /// Returns the time of a cause. To be called before anything is read because of that cause.
   let moment: (WakeReason) -> EventTimestamp
   /// Returns whether the trace is at its end, so that further conclusions would have no basis.
@@ -64,6 +74,9 @@ extension KernelInterface {
       traits: DeviceIdentity().traits(name:index:hardwareAddress:),
       lease: DHCPLeases().isMetered(link:index:address:),
       connections: { list in list() },
+      noteFound: { _, _ in },
+      isNews: { _, find in find() },
+      findings: { _ in nil },
       moment: EventTimestamp.now(for:),
       isLost: { false },
       onFailure: { _ in })

@@ -31,6 +31,16 @@ extension KernelInterface {
         writer.writeEndOfConnections(isWhole: connections != nil)
         return connections
       },
+      noteFound: { reason, moment in writer.write(.found(reason), at: moment) },
+      isNews: { reason, find in
+        let isNews = find()
+        if isNews { writer.writeNews(of: reason) }
+        return isNews
+      },
+      findings: { find in
+        if let findings = find() { writer.write(findings: findings) }
+        return nil
+      },
       moment: { cause in
         let moment = kernel.moment(cause)
         writer.write(cause, at: moment)
@@ -50,6 +60,9 @@ extension KernelInterface {
       traits: { _, index, _ in player.traits(ofLink: index) },
       lease: { _, index, address in player.isMetered(address, ofLink: index) },
       connections: { _ in player.connections() },
+      noteFound: { _, _ in },
+      isNews: { reason, _ in player.isNews(reason) },
+      findings: { _ in player.findings },
       moment: { player.moment(of: $0) },
       isLost: { player.fault != nil },
       onFailure: { body in player.onFault = { body($0) } })

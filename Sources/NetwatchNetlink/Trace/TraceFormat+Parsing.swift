@@ -16,6 +16,9 @@ extension TraceFormat {
     if kind == namespaces { return ownNamespaces(words) }
     if kind == connection { return connectionRecord(words) }
     if kind == lease { return meteredLease(words) }
+    if kind == news { return words.count == 1 ? reason(text(words[1])).map { .news($0) } : nil }
+    // The spaces of JSON separate no fields.
+    if kind == findings { return findings(line.dropFirst(fields[0].count + 1)) }
     return kind == "device" ? device(words) : cause(kind, words)
   }
 
@@ -55,6 +58,7 @@ extension TraceFormat {
     case ("signal", 0): return .signal
     case ("quality", 1): return .quality
     case ("leases", 0): return .leases
+    case ("found", 1): return reason(rest[0]).map { .found($0) }
     case ("resolved", _):
       let addresses = rest.compactMap { InternetAddress($0) }
       return addresses.count == rest.count ? .resolved(addresses) : nil
@@ -118,6 +122,13 @@ extension TraceFormat {
     let texts = words.map(text)
     guard texts.count == 2, let index = Int32(texts[0]), let address = InternetAddress(texts[1]) else { return nil }
     return .meteredLease(index: index, address)
+  }
+
+  private static func reason(_ word: String) -> ReachabilityReason? { ReachabilityReason(rawValue: word) }
+
+  private static func findings(_ json: Line) -> TraceRecord? {
+    guard let value = JSONValue(json), case .object = value else { return nil }
+    return .findings(value)
   }
 
   private static func device(_ words: ArraySlice<Line>) -> TraceRecord? {

@@ -16,6 +16,7 @@
 /// signal MONO WALL                      the signal of the WiFi network is read
 /// quality MONO WALL SUSPENDED           the TCP connections are listed, for the quality of the link
 /// leases MONO WALL                      a DHCP client has written a lease
+/// found MONO WALL REASON                something else has changed, such as cable_changed, or the network namespace is gone
 /// tcp COOKIE RTT ACKED SENT AGAIN TWICE AGE
 ///                                       a connection over the link: round-trip time in microseconds, bytes acknowledged,
 ///                                       segments sent, retransmitted and received twice, nanoseconds since the last was sent
@@ -27,8 +28,10 @@
 /// device INDEX TRAIT…                   sysfs and the driver were asked about a link: wireless, tether, modem, rfkill=BLOCK,
 ///                                       type=TYPE
 /// lease INDEX ADDRESS                   the DHCP lease of this address of a WiFi link marks the network as metered
+/// news REASON                           the change of links is news in this respect, such as cable_changed
+/// findings JSON                         what was found out apart from netlink, from now on: members of lines
 /// ```
-/// The records from `start` to `leases` tell what made netwatch work. The data that it then read follows them. A sample can
+/// The records from `start` to `found` tell what made netwatch work. The data that it then read follows them. A sample can
 /// also be taken while netwatch works for another reason. `MONO` and `WALL` are the nanoseconds of the monotonic clock, and
 /// those since 1970 in UTC. `CHANNEL` is `event`, `reply`, `wireless-event`, `wireless-reply` or `counters`. In settings and
 /// types, each byte that is not a graphic character is written as `%` and two hexadecimal digits, and so is `%` itself.
@@ -49,6 +52,8 @@ package enum TraceFormat {
   static let network = "network"
   static let connection = "tcp"
   static let lease = "lease"
+  static let news = "news"
+  static let findings = "findings"
   static let end = "end"
   static let cut = "cut"
 }

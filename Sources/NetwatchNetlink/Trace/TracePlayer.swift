@@ -12,6 +12,8 @@ package final class TracePlayer {
   private var moment = EventTimestamp(monotonic: 0, wall: 0)
   /// The traits of each link that the trace has told last.
   private var devices: [Int32: DeviceTraits] = [:]
+  /// What the trace has told last of what was found out apart from netlink; nil if it has told nothing.
+  private var knownFindings: JSONValue?
   /// The cause that ``nextCause()`` has taken and whose time nobody has asked for yet.
   private var cause: KernelInterface.WakeReason?
   /// The error that ended the replay; nil if there is none.
@@ -39,7 +41,8 @@ package final class TracePlayer {
       next = nil
       (self.cause, self.moment) = (cause, moment)
       return cause
-    case .datagram, .overrun, .end, .failed, .device, .namespaces, .meteredLease, .connection, .connectionsEnd:
+    case .datagram, .overrun, .end, .failed, .device, .namespaces, .meteredLease, .news, .findings, .connection,
+      .connectionsEnd:
       refuse(needing: "an event of a socket, a timer or the like")
       return nil
     }
@@ -111,6 +114,19 @@ package final class TracePlayer {
     guard case .meteredLease(index, address) = peek() else { return false }
     next = nil
     return true
+  }
+
+  /// Returns whether the trace says next that a change of links is news in this respect.
+  func isNews(_ reason: ReachabilityReason) -> Bool {
+    guard case .news(reason) = peek() else { return false }
+    next = nil
+    return true
+  }
+
+  /// What was found out apart from netlink when the next line was printed; nil if that was nothing.
+  var findings: JSONValue? {
+    if case .findings(let value) = peek() { (next, knownFindings) = (nil, value) }
+    return knownFindings
   }
 
   /// Returns the TCP connections of a look; nil if the list was incomplete.

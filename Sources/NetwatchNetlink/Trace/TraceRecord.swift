@@ -17,6 +17,10 @@ enum TraceRecord: Hashable, Sendable {
   case meteredLease(index: Int32, InternetAddress)
   /// The namespaces that belong to netwatch alone.
   case namespaces(IsolatedNamespaces)
+  /// A change of links is news in this respect.
+  case news(ReachabilityReason)
+  /// What was found out apart from netlink, from now on.
+  case findings(JSONValue)
   /// One TCP connection of a look.
   case connection(ConnectionFacts)
   /// The end of a look. If the list is incomplete, the look has no result.
@@ -36,6 +40,7 @@ extension KernelInterface.WakeReason {
     case .signal: "signal"
     case .quality: "quality"
     case .leases: "leases"
+    case .found: "found"
     }
   }
 }

@@ -13,6 +13,8 @@ package final class TraceWriter {
   /// The number of bytes of complete records.
   private var length = 0
   private var failure: TraceError?
+  /// The findings that were written last.
+  private var findings: String?
   /// The closure that is called once, with the first failure. Nothing is written after it.
   package var onFailure: ((TraceError) -> Void)?
 
@@ -69,6 +71,7 @@ package final class TraceWriter {
         line.appendDecimal(UInt64(clamping: moment.suspended))
       case .timer(let timer): line.append(word: timer.name)
       case .resolved(let addresses): for address in addresses { line.append(word: address.description) }
+      case .found(let reason): line.append(word: reason.rawValue)
       }
     }
   }
@@ -139,6 +142,23 @@ package final class TraceWriter {
       line.append(text: TraceFormat.lease)
       line.append(word: "\(index)")
       line.append(word: address.description)
+    }
+  }
+
+  func writeNews(of reason: ReachabilityReason) {
+    write { line in
+      line.append(text: TraceFormat.news)
+      line.append(word: reason.rawValue)
+    }
+  }
+
+  /// Writes what was found out apart from netlink, as JSON. Nothing is written if that is the same as before.
+  func write(findings: String) {
+    guard findings != self.findings else { return }
+    self.findings = findings
+    write { line in
+      line.append(text: TraceFormat.findings)
+      line.append(word: findings)
     }
   }
 

@@ -30,12 +30,10 @@ extension EventRecord {
     activityReason = ActivityReason(rawValue: reason) ?? .requestBegan
     internet = reachability["internet"]?.string.map { InternetAccess(rawValue: $0) ?? .unknown }
     portalURL = reachability["portal_url"]?.string.flatMap(PortalURL.init)
-    announcements = NetworkAnnouncements(reachability)
-    if let link = reachability["link"] { (tellsCable, cable) = (true, CableState(link)) }
     stages = value["stages"].map { NetworkStages($0) }
     lost = value["lost"].flatMap(NetworkPath.LostInterface.init)
     wifiEnding = value["wifi_end"].flatMap { WiFiEnding($0) }
-    uplinks = value["uplinks"]?.array?.compactMap { Uplink($0) }
+    readFindings(value)
     if let quality = value["quality"] {
       tellsQuality = true
       if quality != .null {
@@ -50,6 +48,30 @@ extension EventRecord {
     let links = traffic["links"]?.array.map { $0.map { LinkTraffic($0, of: nil) } } ?? [LinkTraffic(traffic, of: index)]
     guard !links.contains(nil) else { return nil }
     self.traffic = links.compactMap { $0 }
+  }
+
+  // MARK: What is found out apart from netlink
+
+  /// Reads what the network says, the cable and the uplinks, from a line or from ``findingsForTrace``.
+  package mutating func readFindings(_ value: JSONValue) {
+    let reachability = value["reachability"] ?? .null
+    announcements = NetworkAnnouncements(reachability)
+    if let link = reachability["link"] { (tellsCable, cable) = (true, CableState(link)) }
+    uplinks = value["uplinks"]?.array?.compactMap { Uplink($0) }
+  }
+
+  /// What the network says, the cable and the uplinks, as the JSON of these members of the line. Nil if the line has none of them.
+  package var findingsForTrace: String? {
+    guard announcements != nil || tellsCable || uplinks != nil else { return nil }
+    var writer = JSONLineWriter()
+    writer.write(self)
+    guard let line = JSONValue(writer.line[...]), case .object(let members)? = line["reachability"] else { return nil }
+    let names = ["portal_api", "captive_portal", "name_servers", "translation", "link"]
+    var found = ["reachability": JSONValue.object(members.filter { names.contains($0.key) })]
+    found["uplinks"] = line["uplinks"]
+    var text = LineBuffer()
+    text.append(.object(found))
+    return text.withBytes { bytes in unsafe bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) } }
   }
 }
 

@@ -17,7 +17,7 @@ extension GuestTests {
       try namespace.run("ip link set eth0 up")
       try namespace.waitUntilRunning("eth0")
       try namespace.run("ip addr add 10.66.0.2/24 dev eth0", "ip route add default via 10.66.0.1")
-      let follow = try namespace.followUnrecorded("--cable", "--no-service")
+      let follow = try namespace.follow("--cable", "--no-service")
       let first = try #require(try Self.link(follow.next()))
       #expect(first["interface"] as? String == "eth0")
       #expect(first["speed_mbps"] as? Int == 1000)
