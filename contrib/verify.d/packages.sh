@@ -60,7 +60,7 @@ expect "lintian finds nothing" lintian --allow-root --fail-on error,warning "$de
 version=$(dpkg-deb -f "$deb" Version)
 
 say "A fresh Debian"
-make_debian "$root" systemd-sysv dbus libpam-systemd kmod procps iproute2 busybox ca-certificates man-db bash-completion fish zsh
+make_debian "$root" systemd-sysv systemd-container dbus libpam-systemd kmod procps iproute2 busybox ca-certificates man-db bash-completion fish zsh
 mkdir "$root/tmp/home"
 mkdir -p -m 700 "$root/var/lib/private"
 cp "$deb" "$root/root"
@@ -173,6 +173,38 @@ rm -r "$root/usr/local"
 mv "$work/local" "$root/usr/local"
 "$top/contrib/verify" "archive:$archive" || failed=1
 
+say "A container whose first process is systemd"
+inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it cannot be installed again."; }
+fresh=$root
+root=$work/container
+cp -a "$fresh" "$root"
+install -m 755 "$top/contrib/guest/container-script.sh" "$root/root"
+cat >"$root/etc/systemd/system/check.service" <<'UNIT'
+[Unit]
+SuccessAction=exit-force
+FailureAction=exit-force
+[Service]
+Type=oneshot
+ExecStart=/root/container-script.sh
+StandardOutput=file:/root/said
+[Install]
+WantedBy=multi-user.target
+UNIT
+inside systemctl enable check.service 2>/dev/null
+# The container has its own tree of control groups, so this machine needs no systemd.
+# shellcheck disable=SC2016 # For the inner shell.
+unshare --mount --cgroup bash -c '
+  mount --make-rprivate /
+  if mountpoint -q /sys/fs/cgroup; then umount -R /sys/fs/cgroup; fi
+  mount -t cgroup2 none /sys/fs/cgroup
+  libraries=$(echo "$0"/usr/lib/*-linux-gnu)
+  LD_LIBRARY_PATH=$libraries:$libraries/systemd exec timeout 300 "$0/usr/bin/systemd-nspawn" --quiet --directory="$0" \
+    --register=no --keep-unit --private-network --console=pipe --boot
+' "$root" </dev/null >"$work/output" 2>&1 || { failed=1; tail -n 20 "$work/output" >&2; }
+cat "$root/root/said" >&2
+root=$fresh
+rm -rf --one-file-system "$work/container"
+
 say "systemd as the first process"
 status=0
 "$guest_parts/fetch" || status=$?
@@ -181,7 +213,6 @@ if [ "$status" = 77 ]; then
   exit "$failed"
 fi
 [ "$status" = 0 ] || exit "$status"
-inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it cannot be installed again."; }
 cp -r "$top/contrib/examples/recipes" "$top/contrib/packaging/systemd/plain" "$root/srv"
 readme_block 'systemctl --user enable --now netwatch-log' >"$root/srv/keep-a-log"
 copy_modules "$root" veth
