@@ -1,19 +1,11 @@
-// Into ~/.config/quickshell: Netwatch {} in a bar of yours.
+// Into ~/.config/quickshell: Netwatch {} in a bar of yours. It needs the package qml6-module-netwatch.
 import QtQuick
-import Quickshell.Io
+import Netwatch
 
 Text {
-    property var net: null
+    NetworkMonitor { id: net }
 
     textFormat: Text.PlainText // A network may be called anything.
-    text: !net ? "" : net.activity.visible ? "⇅" : net.reachability.interface ?? "offline"
-    color: net?.reachability.interface ? "#56b4e9" : "#d55e00"
-
-    Process {
-        running: true
-        command: ["netwatch", "--follow", "--json"]
-        stdout: SplitParser {
-            onRead: line => net = JSON.parse(line)
-        }
-    }
+    text: net.activity.visible ? "⇅" : net.isReachable ? net.path.interface : "offline"
+    color: net.isReachable ? "#56b4e9" : "#d55e00"
 }
