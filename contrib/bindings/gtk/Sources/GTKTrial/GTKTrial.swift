@@ -1,0 +1,137 @@
+import CGTK
+import Foundation
+import Netwatch
+import NetwatchGTK
+import NetwatchHTTP
+import NetwatchNetlink
+
+/// Tries each widget in a window, for contrib/verify gtk, and prints a line for each. The server has /red.png, /blue.png and
+/// /slow/red.png, whose bytes take a second. The commands `pull` and `plug-in` are in PATH.
+///
+///     GTKTrial SERVER
+@main @MainActor enum GTKTrial {
+  private static var failures = 0
+
+  static func main() {
+    let server = CommandLine.arguments.dropFirst().first ?? ""
+    var work: Task<Void, Never>?
+    _ = Application.run("org.example.Trial") { application in
+      do {
+        let trial = try open(application, server)
+        work = Task {
+          do { try await trial() } catch { expect("no error: \(error)", false) }
+          exit(failures == 0 ? 0 : 1)
+        }
+      } catch {
+        expect("no error: \(error)", false)
+      }
+    }
+    withExtendedLifetime(work) {}
+  }
+
+  private static func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+  /// Waits for a line of standard input, so that a picture of the screen can be taken.
+  private static func proceed() async { _ = await Task.detached { readLine() }.value }
+
+  private static func expect(_ what: String, _ isTrue: Bool) {
+    say(isTrue ? "  ok      \(what)" : "  FAILED  \(what)")
+    if !isTrue { failures += 1 }
+  }
+
+  /// Waits until a condition holds, for at most 20 seconds.
+  private static func expect(_ what: String, eventually isTrue: () -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while !isTrue(), ContinuousClock.now < end { try await Task.sleep(for: .milliseconds(10)) }
+    expect(what, isTrue())
+  }
+
+  private static func run(_ command: String) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments = ["-c", command]
+    try process.run()
+    process.waitUntilExit()
+  }
+
+  private static func open(_ application: Application, _ server: String) throws -> @MainActor () async throws -> Void {
+    let indicator = ActivityIndicator()
+    let session = try HTTPSessionManager(baseURL: URL(string: server), observer: indicator)
+    let spinner = Spinner()
+    let bar = ProgressBar()
+    let downloader = Downloader(session: session, as: ImageResponseSerializer())
+    let picture = Picture(downloader, "A picture", size: 128)
+    let banner = NetworkBanner(try NetworkMonitor.start())
+    var rounds = 0
+    let button = RefreshButton {
+      rounds += 1
+      _ = try? await session.data(for: "red.png")
+    }
+    application.openWindow("Trial", [banner, spinner, bar, picture, button])
+    return {
+      try await tryAll(indicator, session, spinner, bar, downloader, picture, banner, button, rounds: { rounds })
+    }
+  }
+
+  private static func tryAll(
+    _ indicator: ActivityIndicator, _ session: HTTPSessionManager, _ spinner: Spinner, _ bar: ProgressBar,
+    _ downloader: Picture.Pictures, _ picture: Picture, _ banner: NetworkBanner, _ button: RefreshButton,
+    rounds: () -> Int
+  ) async throws {
+    expect("the main actor runs in GLib's main context", g_main_context_is_owner(nil) != 0)
+
+    spinner.follow(indicator)
+    expect("a spinner stands still", !spinner.isTurning)
+    let began = ContinuousClock.now
+    let request = indicator.begin("slow")
+    try await expect("it turns", eventually: { spinner.isTurning })
+    expect("after the delay of a second", ContinuousClock.now - began >= .seconds(1))
+    request.end()
+    try await expect("it stands still again", eventually: { !spinner.isTurning && !spinner.isVisible })
+
+    let task = session.dataTask("slow/red.png") { _ in }
+    spinner.follow(task)
+    bar.follow(task)
+    expect("a suspended task turns no spinner", !spinner.isTurning)
+    task.resume()
+    try await expect("a task turns it", eventually: { spinner.isTurning })
+    try await expect("a bar is partly filled", eventually: { 0.1...0.9 ~= bar.fraction })
+    try await expect("and then full", eventually: { bar.fraction == 1 })
+    try await expect("the task has ended", eventually: { !spinner.isTurning })
+
+    expect("a picture is a placeholder", !picture.isShown)
+    picture.show("blue.png")
+    try await expect("it arrives", eventually: { picture.isShown })
+    say("blue")
+    await proceed()
+    // A row is used again before its picture has come.
+    picture.show("slow/red.png")
+    expect("a row that is used again is empty", !picture.isShown)
+    picture.show("blue.png")
+    try await expect("it shows the new picture, from the cache", eventually: { picture.isShown })
+    _ = try? await session.data(for: "slow/red.png")
+    say("blue")
+    await proceed()
+    picture.show("missing.png")
+    _ = try? await session.data(for: "missing.png")
+    expect("a picture that does not exist stays a placeholder", !picture.isShown)
+    try await expect("cancelled downloads have ended", eventually: { downloader.activeCount == 0 })
+
+    button.refresh()
+    button.refresh()
+    expect("a button begins its work once", button.isRefreshing)
+    try await expect("and ends with it", eventually: { !button.isRefreshing })
+    expect("once", rounds() == 1)
+    say("press")
+    try await expect("a press begins it", eventually: { rounds() == 2 })
+    try await expect("and it ends", eventually: { !button.isRefreshing })
+
+    expect("no banner while the network is there", banner.sentence == nil && !banner.isVisible)
+    try run("pull")
+    try await expect("a banner says that it is gone", eventually: { banner.isVisible })
+    say("banner \(banner.sentence ?? "")")
+    await proceed()
+    try run("plug-in")
+    try await expect("and goes when it is back", eventually: { banner.sentence == nil && !banner.isVisible })
+  }
+}

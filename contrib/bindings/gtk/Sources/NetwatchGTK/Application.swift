@@ -1,0 +1,54 @@
+import CGTK
+
+/// A program of GTK whose main actor runs in GTK's main loop.
+@MainActor @safe public final class Application {
+  private let application: UnsafeMutablePointer<GtkApplication>
+  private let activated: @MainActor (Application) -> Void
+
+  /// Runs a program, and returns its exit status when its last window is closed.
+  ///
+  /// - Parameters:
+  ///   - id: The name of the program, such as `org.example.Feed`.
+  ///   - activated: Called once. It opens a window; without one, the program ends.
+  public static func run(_ id: String, activated: @escaping @MainActor (Application) -> Void) -> Int32 {
+    MainQueue.join()
+    let application = Application(id, activated)
+    let begin: @convention(c) (gpointer?, gpointer?) -> Void = { _, context in
+      guard let context = unsafe context else { return }
+      let found = unsafe Unmanaged<Application>.fromOpaque(context).takeUnretainedValue()
+      MainActor.assumeIsolated { found.activated(found) }
+    }
+    unsafe g_signal_connect_data(
+      application.application, "activate", unsafeBitCast(begin, to: GCallback.self),
+      Unmanaged.passUnretained(application).toOpaque(), nil, GConnectFlags(0))
+    return withExtendedLifetime(application) {
+      unsafe g_application_run(
+        UnsafeMutableRawPointer(application.application).assumingMemoryBound(to: GApplication.self), 0, nil)
+    }
+  }
+
+  private init(_ id: String, _ activated: @escaping @MainActor (Application) -> Void) {
+    self.activated = activated
+    // Each start is a process of its own.
+    unsafe application = gtk_application_new(id, G_APPLICATION_NON_UNIQUE)
+  }
+
+  isolated deinit { unsafe g_object_unref(application) }
+
+  /// Opens a window with widgets one beneath the other. The window holds them.
+  ///
+  /// - Parameters:
+  ///   - title: The title.
+  ///   - width: The width in pixels. Default: 480.
+  ///   - height: The height in pixels. Default: 360.
+  ///   - widgets: The widgets, from top to bottom.
+  public func openWindow(_ title: String, width: Int32 = 480, height: Int32 = 360, _ widgets: [Widget]) {
+    let window: UnsafeMutablePointer<GtkWindow> = unsafe gtk_application_window_new(application).cast()
+    unsafe gtk_window_set_title(window, title)
+    unsafe gtk_window_set_default_size(window, width, height)
+    let column: UnsafeMutablePointer<GtkWidget> = unsafe gtk_box_new(GTK_ORIENTATION_VERTICAL, 12)
+    for widget in widgets { unsafe gtk_box_append(column.cast(), widget.pointer) }
+    unsafe gtk_window_set_child(window, column)
+    unsafe gtk_window_present(window)
+  }
+}

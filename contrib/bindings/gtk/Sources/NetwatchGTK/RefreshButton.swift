@@ -1,0 +1,52 @@
+import CGTK
+
+/// A button that begins work, such as loading a list again, and shows a spinner in its place until the work ends.
+@MainActor @safe public final class RefreshButton: Widget {
+  private let button: UnsafeMutablePointer<GtkWidget>
+  private let spinner: UnsafeMutablePointer<GtkWidget>
+  private var work: Task<Void, Never>?
+  private let body: @MainActor () async -> Void
+
+  /// Creates a button.
+  ///
+  /// - Parameters:
+  ///   - title: What assistive technology and the tooltip call it. Default: Refresh.
+  ///   - body: The work. It is cancelled when the button's object is released.
+  public init(_ title: String = "Refresh", body: @escaping @MainActor () async -> Void) {
+    self.body = body
+    unsafe button = gtk_button_new_from_icon_name("view-refresh-symbolic")
+    unsafe spinner = gtk_spinner_new()
+    unsafe super.init(gtk_stack_new())
+    unsafe gtk_widget_set_tooltip_text(button, title)
+    unsafe gtk_stack_add_child(OpaquePointer(pointer), button)
+    unsafe gtk_stack_add_child(OpaquePointer(pointer), spinner)
+    unsafe gtk_widget_set_halign(pointer, GTK_ALIGN_CENTER)
+    name(title)
+    unsafe connect(button, "clicked") { [weak self] in self?.refresh() }
+  }
+
+  isolated deinit { work?.cancel() }
+
+  /// Whether the work is under way.
+  public var isRefreshing: Bool { work != nil }
+
+  /// Begins the work, as a click does. Does nothing while it is under way.
+  public func refresh() {
+    guard work == nil else { return }
+    unsafe show(spinner)
+    work = Task { [weak self, body] in
+      await body()
+      self?.end()
+    }
+  }
+
+  private func end() {
+    work = nil
+    unsafe show(button)
+  }
+
+  private func show(_ child: UnsafeMutablePointer<GtkWidget>) {
+    unsafe gtk_spinner_set_spinning(OpaquePointer(spinner), child == spinner ? 1 : 0)
+    unsafe gtk_stack_set_visible_child(OpaquePointer(pointer), child)
+  }
+}

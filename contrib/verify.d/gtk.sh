@@ -1,0 +1,72 @@
+# Tries the widgets of NetwatchGTK under Xvfb: spinner, progress bar, picture, refresh button and the banner of a lost network.
+# Two minutes; ten the first time, because the libraries are compiled for it.
+#
+# NETWATCH_PICTURES  the folder where pictures of the window are kept, light and dark. Default: none
+. "$top/contrib/bindings/world.sh"
+gtk=$top/contrib/bindings/gtk
+
+# colours COLOUR: prints how many pixels of the screen have this colour.
+colours() { import -window root png:- | convert png:- -fill black +opaque "$1" -fill white -opaque "$1" -format '%[fx:int(mean*w*h+0.5)]' info:; }
+# shows COLOUR, hides COLOUR: whether a picture of this colour is on the screen.
+shows() { [ "$(colours "$1")" -gt 5000 ]; }
+hides() { [ "$(colours "$1")" = 0 ]; }
+keep() { [ -z "$pictures" ] || import -window root -crop 480x360+0+0 +repage "$pictures/$1.png"; }
+# reads PATTERN: reads lines of the trial until one matches.
+reads() {
+  local line
+  while read -r -t 60 line <&5; do
+    say "$line"
+    [[ $line != *FAILED* ]] || failed=1
+    [[ $line != $1 ]] || return 0
+  done
+  return 1
+}
+
+# try_widgets THEME: runs the trial with a theme of GTK.
+try_widgets() {
+  mkfifo "$work/$1.in" "$work/$1.out"
+  GTK_THEME=$1 "$programs/GTKTrial" http://192.168.1.1:8000/ <"$work/$1.in" >"$work/$1.out" 2>"$work/$1.errors" &
+  running=$!
+  exec 4>"$work/$1.in" 5<"$work/$1.out"
+  reads blue || cat "$work/$1.errors" >&2
+  expect "the picture is on the screen" within_time shows '#1e50dc'
+  keep "$1-picture"
+  echo >&4
+  reads blue || cat "$work/$1.errors" >&2
+  expect "the late picture is not on the screen" hides '#dc2828'
+  expect "the new one is" shows '#1e50dc'
+  echo >&4
+  reads press || true
+  # The button is the last widget; the keyboard reaches it from wherever it is.
+  xdotool key --clearmodifiers Tab space
+  reads "banner *" || true
+  keep "$1-banner"
+  echo >&4
+  reads nothing || true
+  expect "the trial has passed" ends "$running" 0
+  expect "GTK has nothing to complain about" test ! -s "$work/$1.errors"
+  cat "$work/$1.errors" >&2
+  exec 4>&- 5<&-
+}
+
+if [ "$is_inside" = yes ]; then
+  work=$1 programs=$2 pictures=${3:-}
+  make_world "$work"
+  mkdir -m 700 "$work/run"
+  export XDG_RUNTIME_DIR=$work/run HOME=$work DISPLAY=:77 GSK_RENDERER=cairo GTK_A11Y=none GSETTINGS_BACKEND=memory
+  rm -f /tmp/.X77-lock /tmp/.X11-unix/X77
+  Xvfb :77 -screen 0 640x480x24 >"$work/display" 2>&1 &
+  within_time xwininfo -root >/dev/null 2>&1
+  in-router python3 "$gtk/harness/server.py" &
+  until in-router ss -Hlt src 192.168.1.1:8000 | grep -q .; do sleep 0.05; done
+  for theme in Default Default:dark; do
+    say "The theme $theme"
+    try_widgets "$theme"
+  done
+  exit "$failed"
+fi
+
+need_swift
+need_packages $build_packages libgtk-4-dev xvfb imagemagick x11-utils xdotool adwaita-icon-theme fonts-dejavu-core python3 iproute2 util-linux
+swift build --package-path "$gtk" --product GTKTrial >&2
+in_a_world gtk "$work" "$(swift build --package-path "$gtk" --show-bin-path)" "${NETWATCH_PICTURES:-}" || failed=1
