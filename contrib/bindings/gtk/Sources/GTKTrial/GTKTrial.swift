@@ -46,6 +46,63 @@ import NetwatchNetlink
     expect(what, isTrue())
   }
 
+  // MARK: The list
+
+  /// Scrolls through all places in 600 frames, and looks at each picture that is shown then.
+  private static func scroll(_ list: ListView<Picture>) async throws {
+    let frames = 600
+    var (wrong, seen, intervals) = (0, 0, [Duration]())
+    // The first pass makes the rows and fills the cache.
+    for pass in 0..<2 {
+      let before = residentMemory()
+      for frame in 0...frames {
+        let began = ContinuousClock.now
+        list.scroll(to: Double(frame) / Double(frames))
+        try await nextFrame(of: list)
+        if pass > 0 { intervals.append(ContinuousClock.now - began) }
+        for (picture, place) in list.shown where picture.isShown {
+          seen += 1
+          if colour(of: picture) != place { wrong += 1 }
+        }
+      }
+      if pass > 0 {
+        let growth = residentMemory() - before
+        expect("the second pass over 10,000 rows took \(growth) KiB more, at most 8,192", growth <= 8_192)
+      }
+    }
+    let shown = list.shown.count
+    expect("\(shown) rows are there, at most 500", shown <= 500)
+    try await expect("all pictures at the end have come", eventually: { list.shown.allSatisfy { $0.row.isShown } })
+    for (picture, place) in list.shown where colour(of: picture) != place { wrong += 1 }
+    expect("no picture of \(seen) was wrong", wrong == 0 && seen > 0)
+    let sorted = intervals.sorted()
+    say("frames while scrolling: \(sorted[sorted.count / 2]) (median), \(sorted[sorted.count * 99 / 100]) (99 of 100)")
+  }
+
+  private static func nextFrame(of widget: Widget) async throws {
+    let clock = unsafe gtk_widget_get_frame_clock(widget.pointer)
+    let before = unsafe gdk_frame_clock_get_frame_counter(clock)
+    unsafe gtk_widget_queue_draw(widget.pointer)
+    while unsafe gdk_frame_clock_get_frame_counter(clock) == before { try await Task.sleep(for: .milliseconds(1)) }
+  }
+
+  /// The number that is the colour of a picture's first point.
+  private static func colour(of picture: Picture) -> Int? {
+    guard let texture = unsafe gtk_image_get_paintable(OpaquePointer(picture.pointer)) else { return nil }
+    let size = unsafe (gdk_texture_get_width(texture), gdk_texture_get_height(texture))
+    var points = [UInt8](repeating: 0, count: Int(size.0 * size.1 * 4))
+    unsafe gdk_texture_download(texture, &points, gsize(size.0 * 4))
+    // Blue comes first.
+    return Int(points[2]) << 16 | Int(points[1]) << 8 | Int(points[0])
+  }
+
+  /// The memory of this process in KiB.
+  private static func residentMemory() -> Int {
+    let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = text.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return line.flatMap { Int($0.split(separator: " ").dropFirst().first ?? "") } ?? 0
+  }
+
   private static func run(_ command: String) throws {
     let process = Process()
     process.executableURL = URL(filePath: "/bin/sh")
@@ -67,16 +124,23 @@ import NetwatchNetlink
       rounds += 1
       _ = try? await session.data(for: "red.png")
     }
-    application.openWindow("Trial", [banner, spinner, bar, picture, button])
+    let list = ListView(count: 0) {
+      Picture(downloader, "A picture of the list", size: 32)
+    } show: { picture, place in
+      picture.show("place/\(place).png")
+    } hide: { picture in
+      picture.show(nil)
+    }
+    application.openWindow("Trial", height: 420, [banner, spinner, bar, picture, button, list])
     return {
-      try await tryAll(indicator, session, spinner, bar, downloader, picture, banner, button, rounds: { rounds })
+      try await tryAll(indicator, session, spinner, bar, downloader, picture, banner, button, list, rounds: { rounds })
     }
   }
 
   private static func tryAll(
     _ indicator: ActivityIndicator, _ session: HTTPSessionManager, _ spinner: Spinner, _ bar: ProgressBar,
     _ downloader: Picture.Pictures, _ picture: Picture, _ banner: NetworkBanner, _ button: RefreshButton,
-    rounds: () -> Int
+    _ list: ListView<Picture>, rounds: () -> Int
   ) async throws {
     expect("the main actor runs in GLib's main context", g_main_context_is_owner(nil) != 0)
 
@@ -125,6 +189,10 @@ import NetwatchNetlink
     say("press")
     try await expect("a press begins it", eventually: { rounds() == 2 })
     try await expect("and it ends", eventually: { !button.isRefreshing })
+
+    list.count = 10_000
+    try await scroll(list)
+    try await expect("the downloads of rows that have gone were cancelled", eventually: { downloader.activeCount == 0 })
 
     expect("no banner while the network is there", banner.sentence == nil && !banner.isVisible)
     try run("pull")

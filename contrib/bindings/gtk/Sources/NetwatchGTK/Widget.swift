@@ -3,12 +3,14 @@ import CGTK
 /// A widget of GTK. Its parts belong to the main actor.
 ///
 /// A widget is alive as long as this object or a container of GTK holds it. What it follows, it follows as long as this object lives.
-@MainActor @safe public class Widget {
+@MainActor @safe open class Widget {
   /// The widget for functions of GTK, and for other bindings.
   public let pointer: UnsafeMutablePointer<GtkWidget>
 
+  /// Creates an object for a widget of GTK, for widgets of your own.
+  ///
   /// - Parameter pointer: A new widget, whose floating reference the object takes.
-  init(_ pointer: UnsafeMutablePointer<GtkWidget>) {
+  public init(_ pointer: UnsafeMutablePointer<GtkWidget>) {
     unsafe self.pointer = pointer
     unsafe g_object_ref_sink(pointer)
   }
@@ -45,6 +47,27 @@ import CGTK
       emitter, signal, unsafeBitCast(call, to: GCallback.self), box,
       { context, _ in if let context = unsafe context { unsafe Unmanaged<Handler>.fromOpaque(context).release() } },
       GConnectFlags(0))
+  }
+
+  /// Calls `body` at each emission of a signal with one object of an object, as long as that object lives.
+  func connect(to emitter: OpaquePointer, _ signal: String, _ body: @escaping @MainActor (OpaquePointer) -> Void) {
+    let box = unsafe Unmanaged.passRetained(ObjectHandler(body)).toOpaque()
+    let call: @convention(c) (gpointer?, gpointer?, gpointer?) -> Void = { _, object, context in
+      guard let context = unsafe context, let object = unsafe object else { return }
+      let handler = unsafe Unmanaged<ObjectHandler>.fromOpaque(context).takeUnretainedValue()
+      nonisolated(unsafe) let found = OpaquePointer(object)
+      MainActor.assumeIsolated { unsafe handler.body(found) }
+    }
+    unsafe g_signal_connect_data(
+      UnsafeMutableRawPointer(emitter), signal, unsafeBitCast(call, to: GCallback.self), box,
+      { context, _ in if let context = unsafe context { unsafe Unmanaged<ObjectHandler>.fromOpaque(context).release() }
+      },
+      GConnectFlags(0))
+  }
+
+  @safe private final class ObjectHandler: Sendable {
+    let body: @MainActor (OpaquePointer) -> Void
+    init(_ body: @escaping @MainActor (OpaquePointer) -> Void) { unsafe self.body = body }
   }
 
   private final class Handler: Sendable {
