@@ -68,9 +68,9 @@ import Testing
     #expect(try probe.nextLine() == "initial -")
     let text = try networks.near.netwatch("--follow", "--no-service", "--announced", "--format", "text")
     _ = try text.nextLine()
-    try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal)
+    try networks.far.advertise(from: "v1", lifetime: 600, portal: Self.portal, options: "server=fd00::2")
     while let line = try probe.nextLine(), !line.hasSuffix(" \(Self.portal)") {}
-    while let line = try text.nextLine(), !line.contains("portal API \(Self.portal)") {}
+    while let line = try text.nextLine(), !line.contains("portal API \(Self.portal), name server fd00::2") {}
   }
 
   // MARK: Leases

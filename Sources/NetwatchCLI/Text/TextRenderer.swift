@@ -205,7 +205,11 @@ final class TextRenderer: LineRenderer {
     }
     if let portal = record.portalURL, record.event != .activity { details.append(portal.encoded) }
     if let announcements = record.announcements, record.event == .initial || record.event == .reachability {
-      details += announcementDetails(announcements)
+      details += portalDetails(announcements)
+      let servers = announcements.nameServers.map(\.description)
+      if !servers.isEmpty {
+        details.append("name server\(servers.count == 1 ? "" : "s") \(servers.joined(separator: " "))")
+      }
       if let translation = record.translation {
         if let prefix = translation.prefix { details.append("NAT64 \(prefix)") }
         if translation.translator == .clat { details.append("IPv4 translated") }
@@ -224,8 +228,8 @@ final class TextRenderer: LineRenderer {
     return details
   }
 
-  /// Returns the details of what the network says about itself.
-  private func announcementDetails(_ announcements: NetworkAnnouncements) -> [String] {
+  /// Returns the details of what the network says about its login page.
+  private func portalDetails(_ announcements: NetworkAnnouncements) -> [String] {
     guard let portal = announcements.captivePortal else {
       return switch announcements.portalAPI {
       case .address(let address)?: ["portal API \(address.encoded)"]
