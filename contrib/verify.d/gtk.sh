@@ -53,7 +53,7 @@ if [ "$is_inside" = yes ]; then
   work=$1 programs=$2 pictures=${3:-}
   make_world "$work"
   mkdir -m 700 "$work/run"
-  export XDG_RUNTIME_DIR=$work/run HOME=$work DISPLAY=:77 GSK_RENDERER=cairo GTK_A11Y=none GSETTINGS_BACKEND=memory
+  export XDG_RUNTIME_DIR=$work/run HOME=$work DISPLAY=:77 GSK_RENDERER=cairo GTK_A11Y=test GSETTINGS_BACKEND=memory
   rm -f /tmp/.X77-lock /tmp/.X11-unix/X77
   Xvfb :77 -screen 0 640x480x24 >"$work/display" 2>&1 &
   within_time xwininfo -root >/dev/null 2>&1

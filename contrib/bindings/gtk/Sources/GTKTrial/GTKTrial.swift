@@ -144,6 +144,12 @@ import NetwatchNetlink
   ) async throws {
     expect("the main actor runs in GLib's main context", g_main_context_is_owner(nil) != 0)
 
+    for widget in [spinner, bar, picture, banner, button] {
+      let hasName = unsafe gtk_test_accessible_has_property(
+        OpaquePointer(widget.pointer), GTK_ACCESSIBLE_PROPERTY_LABEL)
+      expect("a \(type(of: widget)) has a name for assistive technology", hasName != 0)
+    }
+
     spinner.follow(indicator)
     expect("a spinner stands still", !spinner.isTurning)
     let began = ContinuousClock.now
