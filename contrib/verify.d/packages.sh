@@ -60,7 +60,7 @@ expect "lintian finds nothing" lintian --allow-root --fail-on error,warning "$de
 version=$(dpkg-deb -f "$deb" Version)
 
 say "A fresh Debian"
-make_debian "$root" systemd-sysv systemd-container dbus libpam-systemd kmod procps iproute2 busybox ca-certificates man-db bash-completion fish zsh
+make_debian "$root" systemd-sysv dbus libpam-systemd kmod procps iproute2 busybox ca-certificates man-db bash-completion fish zsh
 mkdir "$root/tmp/home"
 mkdir -p -m 700 "$root/var/lib/private"
 cp "$deb" "$root/root"
@@ -178,6 +178,9 @@ inside sh -c "$install" >"$work/said" 2>&1 || { cat "$work/said" >&2; die "it ca
 fresh=$root
 root=$work/container
 cp -a "$fresh" "$root"
+# It needs libcurl, without which netwatch was tried above, so the first Debian does not have it.
+inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends systemd-container' >"$work/said" 2>&1 ||
+  { cat "$work/said" >&2; die "systemd-nspawn cannot be installed."; }
 install -m 755 "$top/contrib/guest/container-script.sh" "$root/root"
 cat >"$root/etc/systemd/system/check.service" <<'UNIT'
 [Unit]
