@@ -26,7 +26,7 @@ import CGTK
   /// Sets what assistive technology calls the widget.
   func name(_ text: String) {
     var value = GValue()
-    unsafe g_value_init(&value, GType(16 << 2))
+    unsafe g_value_init(&value, g_type_from_name("gchararray"))
     unsafe g_value_set_string(&value, text)
     var property = GTK_ACCESSIBLE_PROPERTY_LABEL
     unsafe gtk_accessible_update_property_value(OpaquePointer(pointer), 1, &property, &value)
