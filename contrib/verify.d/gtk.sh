@@ -49,6 +49,22 @@ try_widgets() {
   exec 4>&- 5<&-
 }
 
+# try_feed THEME: opens the example, and pulls the cable.
+try_feed() {
+  GTK_THEME=$1 "$programs/GTKExample" http://192.168.1.1:8000/ >"$work/$1.feed" 2>&1 &
+  running=$!
+  # The sun of its pictures.
+  expect "the feed has pictures" within_time has_sun
+  keep "$1-feed"
+  pull
+  sleep 0.5
+  keep "$1-feed-offline"
+  plug-in
+  kill "$running"
+  expect "GTK has nothing to complain about" test ! -s "$work/$1.feed"
+}
+has_sun() { [ "$(colours '#ffe9a8')" -gt 500 ]; }
+
 if [ "$is_inside" = yes ]; then
   work=$1 programs=$2 pictures=${3:-}
   make_world "$work"
@@ -62,11 +78,12 @@ if [ "$is_inside" = yes ]; then
   for theme in Default Default:dark; do
     say "The theme $theme"
     try_widgets "$theme"
+    try_feed "$theme"
   done
   exit "$failed"
 fi
 
 need_swift
 need_packages $build_packages libgtk-4-dev xvfb imagemagick x11-utils xdotool adwaita-icon-theme fonts-dejavu-core python3 iproute2 util-linux
-swift build --package-path "$gtk" --product GTKTrial >&2
+for product in GTKTrial GTKExample; do swift build --package-path "$gtk" --product $product >&2; done
 in_a_world gtk "$work" "$(swift build --package-path "$gtk" --show-bin-path)" "${NETWATCH_PICTURES:-}" || failed=1
