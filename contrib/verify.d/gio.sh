@@ -3,7 +3,7 @@
 . "$top/contrib/bindings/world.sh"
 harness=$top/contrib/bindings/gio/harness
 
-# The programs of an installed package, which lie in the folder of the check on the fresh Debian.
+# says_line COUNT PATTERN: waits until the program has printed this many lines that match.
 says_line() { has "$work/lines" "$1" "$2"; }
 # tells COMMAND PATTERN: gives watch.c a command, and checks its answer.
 tells() {

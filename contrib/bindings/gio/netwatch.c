@@ -21,7 +21,6 @@ enum { PAUSE = 1000000 };
 typedef struct {
   gboolean is_available;
   gboolean is_metered;
-  GNetworkConnectivity connectivity;
   /* The path in words, whose change is a change of the network; owned. */
   char *path;
 } State;
@@ -59,14 +58,12 @@ static void read_state(NetwatchMonitor *self) {
   State *known = &self->known;
   known->is_available = netwatch_get_status(self->handle) > NETWATCH_NOT_REACHABLE;
   known->is_metered = g_strcmp0(netwatch_get(self->handle, "expensive"), "1") == 0;
-  /* Whether a login page is in the way is not known without a packet, and no packet is sent. */
-  known->connectivity = known->is_available ? G_NETWORK_CONNECTIVITY_FULL : G_NETWORK_CONNECTIVITY_LOCAL;
   g_free(known->path);
   known->path = g_strdup(netwatch_get(self->handle, "description"));
 }
 
 static gboolean is_told(const NetwatchMonitor *self) {
-  return self->known.is_metered == self->told.is_metered && self->known.connectivity == self->told.connectivity &&
+  return self->known.is_available == self->told.is_available && self->known.is_metered == self->told.is_metered &&
          g_strcmp0(self->known.path, self->told.path) == 0;
 }
 
@@ -92,7 +89,7 @@ static int open_handle(NetwatchMonitor *self) {
   return 0;
 }
 
-/* Reads what the kernel has said. If that is news, the main context emits the signals. */
+/* Reads what the kernel has said. */
 static void refresh(NetwatchMonitor *self) {
   int changes = self->process == getpid() ? netwatch_dispatch(self->handle) : -ECHILD;
   if (changes > 0) read_state(self);
@@ -101,7 +98,6 @@ static void refresh(NetwatchMonitor *self) {
     watch(self, -1);
     g_source_set_ready_time(self->source, g_get_monotonic_time() + PAUSE);
   }
-  if (!is_told(self)) g_source_set_ready_time(self->source, 0);
 }
 
 static gboolean emit(GSource *source, GSourceFunc callback, gpointer context) {
@@ -115,7 +111,6 @@ static gboolean emit(GSource *source, GSourceFunc callback, gpointer context) {
   gboolean is_available = self->known.is_available;
   gboolean has_changed = is_available != self->told.is_available;
   gboolean has_other_costs = self->known.is_metered != self->told.is_metered;
-  gboolean is_connected_otherwise = self->known.connectivity != self->told.connectivity;
   if (is_news) {
     g_free(self->told.path);
     self->told = self->known;
@@ -124,7 +119,7 @@ static gboolean emit(GSource *source, GSourceFunc callback, gpointer context) {
   g_mutex_unlock(&self->lock);
   if (has_changed) g_object_notify(G_OBJECT(self), "network-available");
   if (has_other_costs) g_object_notify(G_OBJECT(self), "network-metered");
-  if (is_connected_otherwise) g_object_notify(G_OBJECT(self), "connectivity");
+  if (has_changed) g_object_notify(G_OBJECT(self), "connectivity");
   if (is_news) g_signal_emit_by_name(self, "network-changed", is_available);
   g_object_unref(self);
   return G_SOURCE_CONTINUE;
@@ -134,11 +129,18 @@ static void get_property(GObject *object, guint number, GValue *value, GParamSpe
   NetwatchMonitor *self = (NetwatchMonitor *)object;
   g_mutex_lock(&self->lock);
   /* There is no handle if init() has not run, or has failed. */
-  if (self->handle) refresh(self);
+  if (self->handle) {
+    refresh(self);
+    /* Only the main context emits signals. */
+    if (!is_told(self)) g_source_set_ready_time(self->source, 0);
+  }
   switch (number) {
   case PROP_AVAILABLE: g_value_set_boolean(value, self->known.is_available); break;
   case PROP_METERED: g_value_set_boolean(value, self->known.is_metered); break;
-  case PROP_CONNECTIVITY: g_value_set_enum(value, self->known.connectivity); break;
+  case PROP_CONNECTIVITY:
+    /* Whether a login page is in the way is not known without a packet, and no packet is sent. */
+    g_value_set_enum(value, self->known.is_available ? G_NETWORK_CONNECTIVITY_FULL : G_NETWORK_CONNECTIVITY_LOCAL);
+    break;
   default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, number, spec);
   }
   g_mutex_unlock(&self->lock);
@@ -263,7 +265,6 @@ static void finalize(GObject *object) {
 
 static void netwatch_monitor_init(NetwatchMonitor *self) {
   g_mutex_init(&self->lock);
-  self->known.connectivity = G_NETWORK_CONNECTIVITY_LOCAL;
 }
 
 static void netwatch_monitor_class_init(NetwatchMonitorClass *class) {
