@@ -15,6 +15,32 @@ in_a_world() {
   unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside "$@"
 }
 
+# try_packages MODULES PACKAGES DEBIAN CHECK FOLDER ARGUMENT...: makes a fresh Debian with the packages DEBIAN, installs those of
+# contrib/package, runs a check there again in namespaces of its own, with is_inside=yes, and purges them. Of the files in the folders
+# MODULES, none may be left. FOLDER is at the same path there.
+try_packages() {
+  local modules=$1 packages=$2 debian=$3 package
+  say "A fresh Debian"
+  be_root "make a Debian to install the package on"
+  root=$work/root
+  "$top/contrib/package" >"$work/paths"
+  # shellcheck disable=SC2086 # Several packages, here and below.
+  make_debian "$root" $debian
+  mkdir "$root/tmp/home"
+  for package in $packages; do cp "$(grep "/${package}_.*\.deb\$" "$work/paths")" "$root/root"; done
+  # shellcheck disable=SC2086
+  files_of_modules() { (cd "$root" && find $modules -type f -exec cksum {} + | sort); }
+  files_of_modules >"$work/before"
+  expect "installs it" inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y /root/*.deb'
+  root_folders=("$top" "$5")
+  inside unshare --net --mount --propagation unchanged --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside \
+    "${@:4}" || failed=1
+  # shellcheck disable=SC2086
+  expect "purges it" inside apt-get purge --auto-remove -y $packages
+  files_of_modules >"$work/after"
+  expect "has nothing left of it" diff "$work/before" "$work/after"
+}
+
 # make_world FOLDER: makes the cable and the router, and writes three commands to the folder: pull, plug-in, and in-router, which
 # runs a command in the router's namespace.
 make_world() {

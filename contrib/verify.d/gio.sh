@@ -110,22 +110,8 @@ export GIO_MODULE_DIR=$work/modules LD_LIBRARY_PATH=$library/lib
 in_a_world gio "$work" || failed=1
 [ "${1:-}" != short ] || exit "$failed"
 
-say "A fresh Debian"
-be_root "make a Debian to install the package on"
 unset GIO_MODULE_DIR LD_LIBRARY_PATH
-root=$work/root
-"$top/contrib/package" >"$work/paths"
-make_debian "$root" iproute2 mount procps libglib2.0-bin libglib2.0-tests python3-gi epiphany-browser xvfb x11-utils dbus-daemon
-mkdir "$root/tmp/home"
-cp $(grep -E '/(libnetwatch1|gio-netwatch)_' "$work/paths" | grep '\.deb$') "$root/root"
-modules() { (cd "$root" && find usr/lib/*/gio/modules -type f -exec cksum {} + | sort); }
-modules >"$work/before"
-expect "installs it" inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y /root/*.deb'
-expect "GLib knows the module" inside sh -c 'grep -q "^libgionetwatch.so: gio-network-monitor" /usr/lib/*/gio/modules/giomodule.cache'
-root_folders=("$top" "$work/there")
 mkdir "$work/there"
 cp "$work"/{watch,asks} "$work/there"
-inside unshare --net --mount --propagation unchanged --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside gio "$work/there" installed || failed=1
-expect "purges it" inside apt-get purge --auto-remove -y gio-netwatch libnetwatch1
-modules >"$work/after"
-expect "has nothing left of it" diff "$work/before" "$work/after"
+try_packages 'usr/lib/*/gio/modules' "libnetwatch1 gio-netwatch" \
+  "iproute2 mount procps libglib2.0-bin libglib2.0-tests python3-gi epiphany-browser xvfb x11-utils dbus-daemon" gio "$work/there" installed

@@ -132,20 +132,7 @@ say "The module, in $modules"
 in_a_world qml "$work" "$library" "$netwatch" "$engine" "$modules" || failed=1
 [ "${1:-}" != short ] || exit "$failed"
 
-say "A fresh Debian"
-be_root "make a Debian to install the package on"
-root=$work/root
-"$top/contrib/package" >"$work/paths"
-make_debian "$root" iproute2 mount procps python3 qml-qt6 qml6-module-qtquick qml6-module-qtquick-window qml6-module-qtqml-models \
-  qml6-module-qtqml-workerscript
-mkdir "$root/tmp/home" "$work/there"
-cp $(grep -E '/(netwatch|libnetwatch1|qml6-module-netwatch)_.*\.deb$' "$work/paths") "$root/root"
-modules() { (cd "$root" && find usr/lib/*/qt6/qml -type f -exec cksum {} + | sort); }
-modules >"$work/before"
-expect "installs it" inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y /root/*.deb'
-root_folders=("$top" "$work/there")
-inside unshare --net --mount --propagation unchanged --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside \
-  qml "$work/there" /usr /usr/bin/netwatch /usr/lib/qt6/bin/qml '' || failed=1
-expect "purges it" inside apt-get purge --auto-remove -y qml6-module-netwatch
-modules >"$work/after"
-expect "has nothing left of it" diff "$work/before" "$work/after"
+mkdir "$work/there"
+try_packages 'usr/lib/*/qt6/qml' "netwatch libnetwatch1 qml6-module-netwatch" \
+  "iproute2 mount procps python3 qml-qt6 qml6-module-qtquick qml6-module-qtquick-window qml6-module-qtqml-models qml6-module-qtqml-workerscript" \
+  qml "$work/there" /usr /usr/bin/netwatch /usr/lib/qt6/bin/qml ''

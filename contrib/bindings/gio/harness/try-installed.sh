@@ -1,5 +1,6 @@
 # Continues contrib/verify gio on a fresh Debian with the package: Python, GLib's own tests, and a browser of GNOME.
 
+expect "GLib knows the module" grep -q "^libgionetwatch.so: gio-network-monitor" /usr/lib/*/gio/modules/giomodule.cache
 start python3 "$harness/watch.py"
 expect "Python: GNetworkMonitor is netwatch's" says_line 1 '^NetwatchMonitor$'
 expect "Python: says the state at once" says_line 1 '^online full free$'
