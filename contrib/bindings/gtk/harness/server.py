@@ -1,5 +1,6 @@
 """A server at port 8000 with /red.png, /blue.png and /slow/red.png, whose bytes take a second, and with /place/NUMBER.png, whose colour
-is #NUMBER and which takes up to 50 milliseconds. /feed.json and its pictures are for the example. Everything else is missing.
+is #NUMBER and which takes up to 50 milliseconds. /feed.json and its pictures are for the example. /portal redirects to /login until
+/login is opened, then answers as the internet does until /logout is. Everything else is missing.
 
 ADDRESS   the address to listen on. Default: 127.0.0.1
 """
@@ -57,6 +58,7 @@ pictures = {"/red.png": picture(128, 0xDC, 0x28, 0x28), "/blue.png": picture(128
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    is_logged_in = False
 
     def do_GET(self):
         data = pictures.get(self.path.removeprefix("/slow"))
@@ -69,7 +71,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             data, kind = json.dumps(feed).encode(), "application/json"
         elif self.path.startswith("/feed/"):
             data = landscape(int(self.path.removeprefix("/feed/").removesuffix(".png")))
-        self.send_response(200 if data else 404)
+        status = 200 if data else 404
+        if self.path in ("/login", "/logout"):
+            status, Handler.is_logged_in = 200, self.path == "/login"
+        elif self.path == "/portal":
+            status = 204 if Handler.is_logged_in else 302
+        self.send_response(status)
+        if status == 302:
+            self.send_header("Location", f"http://{self.headers['Host']}/login")
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(data or b"")))
         self.send_header("Cache-Control", "no-store" if "slow" in self.path else "max-age=60")

@@ -5,8 +5,8 @@ import NetwatchGTK
 import NetwatchHTTP
 import NetwatchNetlink
 
-/// Tries each widget in a window, for contrib/verify gtk, and prints a line for each. The server has /red.png, /blue.png and
-/// /slow/red.png, whose bytes take a second. The commands `pull` and `plug-in` are in PATH.
+/// Tries each widget in a window, for contrib/verify gtk, and prints a line for each. The server is that of the folder harness. The
+/// commands `pull` and `plug-in` are in PATH.
 ///
 ///     GTKTrial SERVER
 @main @MainActor enum GTKTrial {
@@ -134,6 +134,7 @@ import NetwatchNetlink
     application.openWindow("Trial", height: 420, [banner, spinner, bar, picture, button, list])
     return {
       try await tryAll(indicator, session, spinner, bar, downloader, picture, banner, button, list, rounds: { rounds })
+      try await tryLogin(application, session, server)
     }
   }
 
@@ -192,9 +193,13 @@ import NetwatchNetlink
     expect("a button begins its work once", button.isRefreshing)
     try await expect("and ends with it", eventually: { !button.isRefreshing })
     expect("once", rounds() == 1)
+    unsafe gtk_widget_grab_focus(button.pointer)
     say("press")
     try await expect("a press begins it", eventually: { rounds() == 2 })
     try await expect("and it ends", eventually: { !button.isRefreshing })
+    say("press")
+    try await expect("the keyboard's focus stays, so another press begins it again", eventually: { rounds() == 3 })
+    try await expect("and it ends again", eventually: { !button.isRefreshing })
 
     list.count = 10_000
     try await scroll(list)
@@ -207,5 +212,24 @@ import NetwatchNetlink
     await proceed()
     try run("plug-in")
     try await expect("and goes when it is back", eventually: { banner.sentence == nil && !banner.isVisible })
+  }
+  // MARK: The login page
+
+  /// Presses the button of a banner in a network whose portal has a login page, which the desktop's browser opens.
+  private static func tryLogin(
+    _ application: Application, _ session: HTTPSessionManager, _ server: String
+  ) async throws {
+    _ = try await session.data(for: "logout")
+    var configuration = MonitorConfiguration()
+    configuration.probe = try HTTPInternetProbe("\(server)portal")
+    configuration.probeInterval = .milliseconds(200)
+    let banner = NetworkBanner(try NetworkMonitor.start(configuration))
+    application.openWindow("Login", [banner])
+    try await expect("a banner says that a login is needed", eventually: { banner.isVisible })
+    say("banner \(banner.sentence ?? "")")
+    await proceed()
+    unsafe gtk_widget_grab_focus(gtk_widget_get_last_child(banner.pointer))
+    say("press")
+    try await expect("its button opens the login page, and it goes with the login", eventually: { !banner.isVisible })
   }
 }

@@ -14,14 +14,9 @@ import CGTK
   public static func run(_ id: String, activated: @escaping @MainActor (Application) -> Void) -> Int32 {
     MainQueue.join()
     let application = Application(id, activated)
-    let begin: @convention(c) (gpointer?, gpointer?) -> Void = { _, context in
-      guard let context = unsafe context else { return }
-      let found = unsafe Unmanaged<Application>.fromOpaque(context).takeUnretainedValue()
-      MainActor.assumeIsolated { found.activated(found) }
+    unsafe connect(application.application, "activate") { [weak application] _ in
+      if let application { application.activated(application) }
     }
-    unsafe g_signal_connect_data(
-      application.application, "activate", unsafeBitCast(begin, to: GCallback.self),
-      Unmanaged.passUnretained(application).toOpaque(), nil, GConnectFlags(0))
     return withExtendedLifetime(application) {
       unsafe g_application_run(
         UnsafeMutableRawPointer(application.application).assumingMemoryBound(to: GApplication.self), 0, nil)

@@ -36,21 +36,22 @@ import CGTK
   ) {
     unsafe places = gtk_string_list_new(nil)
     let factory: OpaquePointer = unsafe gtk_signal_list_item_factory_new()
+    let emitter = unsafe UnsafeMutableRawPointer(factory)
     unsafe super.init(gtk_scrolled_window_new())
     let list: UnsafeMutablePointer<GtkWidget> = unsafe gtk_list_view_new(gtk_no_selection_new(places), factory)
     unsafe gtk_scrolled_window_set_child(OpaquePointer(pointer), list)
     unsafe gtk_widget_set_vexpand(pointer, 1)
-    unsafe connect(to: factory, "setup") { [weak self] item in
+    unsafe connect(emitter, "setup") { [weak self] item in
       let row = make()
       unsafe self?.rows[item] = row
       unsafe gtk_list_item_set_child(item, row.pointer)
     }
-    unsafe connect(to: factory, "bind") { [weak self] item in
+    unsafe connect(emitter, "bind") { [weak self] item in
       guard let row = unsafe self?.rows[item] else { return }
       unsafe show(row, Int(gtk_list_item_get_position(item)))
     }
-    unsafe connect(to: factory, "unbind") { [weak self] item in if let row = unsafe self?.rows[item] { hide(row) } }
-    unsafe connect(to: factory, "teardown") { [weak self] item in unsafe self?.rows[item] = nil }
+    unsafe connect(emitter, "unbind") { [weak self] item in if let row = unsafe self?.rows[item] { hide(row) } }
+    unsafe connect(emitter, "teardown") { [weak self] item in unsafe self?.rows[item] = nil }
     self.count = count
   }
 

@@ -26,7 +26,7 @@ import Netwatch
     unsafe gtk_box_append(pointer.cast(), label)
     unsafe gtk_box_append(pointer.cast(), button)
     name("Network")
-    unsafe connect(button, "clicked") { [weak self] in self?.openPage() }
+    unsafe connect(button, "clicked") { [weak self] _ in self?.openPage() }
     subscription = monitor.onChange { [weak self] in self?.show($0, about: target) }
   }
 

@@ -32,48 +32,30 @@ import CGTK
     unsafe gtk_accessible_update_property_value(OpaquePointer(pointer), 1, &property, &value)
     unsafe g_value_unset(&value)
   }
+}
 
-  /// Calls `body` at each emission of a signal without arguments of a widget, as long as that widget lives.
-  func connect(
-    _ emitter: UnsafeMutablePointer<GtkWidget>, _ signal: String, _ body: @escaping @MainActor () -> Void
-  ) {
-    let box = unsafe Unmanaged.passRetained(Handler(body)).toOpaque()
-    let call: @convention(c) (gpointer?, gpointer?) -> Void = { _, context in
-      guard let context = unsafe context else { return }
-      let handler = unsafe Unmanaged<Handler>.fromOpaque(context).takeUnretainedValue()
-      MainActor.assumeIsolated { handler.body() }
-    }
-    unsafe g_signal_connect_data(
-      emitter, signal, unsafeBitCast(call, to: GCallback.self), box,
-      { context, _ in if let context = unsafe context { unsafe Unmanaged<Handler>.fromOpaque(context).release() } },
-      GConnectFlags(0))
+/// Calls `body` at each emission of a signal, as long as the emitter lives.
+///
+/// - Parameter body: Its argument is the first one of the signal that is an object; without any, the emitter.
+@MainActor func connect(
+  _ emitter: UnsafeMutableRawPointer, _ signal: String, _ body: @escaping @MainActor (OpaquePointer) -> Void
+) {
+  let handler = unsafe Unmanaged.passRetained(SignalHandler(body)).toOpaque()
+  let call: @convention(c) (gpointer?, gpointer?) -> Void = { context, object in
+    guard let context = unsafe context, let object = unsafe object else { return }
+    let handler = unsafe Unmanaged<SignalHandler>.fromOpaque(context).takeUnretainedValue()
+    nonisolated(unsafe) let found = OpaquePointer(object)
+    MainActor.assumeIsolated { unsafe handler.body(found) }
   }
+  unsafe g_signal_connect_data(
+    emitter, signal, unsafeBitCast(call, to: GCallback.self), handler,
+    { context, _ in if let context = unsafe context { unsafe Unmanaged<SignalHandler>.fromOpaque(context).release() } },
+    G_CONNECT_SWAPPED)
+}
 
-  /// Calls `body` at each emission of a signal with one object of an object, as long as that object lives.
-  func connect(to emitter: OpaquePointer, _ signal: String, _ body: @escaping @MainActor (OpaquePointer) -> Void) {
-    let box = unsafe Unmanaged.passRetained(ObjectHandler(body)).toOpaque()
-    let call: @convention(c) (gpointer?, gpointer?, gpointer?) -> Void = { _, object, context in
-      guard let context = unsafe context, let object = unsafe object else { return }
-      let handler = unsafe Unmanaged<ObjectHandler>.fromOpaque(context).takeUnretainedValue()
-      nonisolated(unsafe) let found = OpaquePointer(object)
-      MainActor.assumeIsolated { unsafe handler.body(found) }
-    }
-    unsafe g_signal_connect_data(
-      UnsafeMutableRawPointer(emitter), signal, unsafeBitCast(call, to: GCallback.self), box,
-      { context, _ in if let context = unsafe context { unsafe Unmanaged<ObjectHandler>.fromOpaque(context).release() }
-      },
-      GConnectFlags(0))
-  }
-
-  @safe private final class ObjectHandler: Sendable {
-    let body: @MainActor (OpaquePointer) -> Void
-    init(_ body: @escaping @MainActor (OpaquePointer) -> Void) { unsafe self.body = body }
-  }
-
-  private final class Handler: Sendable {
-    let body: @MainActor () -> Void
-    init(_ body: @escaping @MainActor () -> Void) { self.body = body }
-  }
+@safe private final class SignalHandler: Sendable {
+  let body: @MainActor (OpaquePointer) -> Void
+  init(_ body: @escaping @MainActor (OpaquePointer) -> Void) { unsafe self.body = body }
 }
 
 extension UnsafeMutablePointer<GtkWidget> {
