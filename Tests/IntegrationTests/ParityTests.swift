@@ -89,12 +89,15 @@ import Testing
     return tests.contains(test) ? nil : "there is no test '\(test)'"
   }
 
+  /// The widgets of GTK are in a package of their own, whose trial compiles the calls and tests them.
+  private static let trialOfGTK = "contrib/bindings/gtk/Sources/GTKTrial/GTKTrial.swift"
+
   /// The code of the calls, which the target DocumentationExamples compiles. Line breaks are replaced by spaces.
   private static var code: String {
     get throws {
-      try ["AFNetworking", "Alamofire", "NWPathMonitor"].map { library in
-        let file = "Tests/DocumentationExamples/\(library)Calls.swift"
-        return try String(contentsOfFile: file, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+      let calls = ["AFNetworking", "Alamofire", "NWPathMonitor"].map { "Tests/DocumentationExamples/\($0)Calls.swift" }
+      return try (calls + [trialOfGTK]).map { file in
+        try String(contentsOfFile: file, encoding: .utf8).split(whereSeparator: \.isWhitespace)
           .joined(separator: " ")
       }.joined(separator: " ")
     }
@@ -109,6 +112,8 @@ import Testing
         let names = try String(contentsOfFile: "Tests/\(path)", encoding: .utf8).components(separatedBy: "func `")
         for name in names.dropFirst() { tests.insert("\(suite): \(name.prefix { $0 != "`" })") }
       }
+      let expectations = try String(contentsOfFile: trialOfGTK, encoding: .utf8).components(separatedBy: "expect(\"")
+      for text in expectations.dropFirst() { tests.insert("GTKTrial: \(text.prefix { $0 != "\"" })") }
       return tests
     }
   }

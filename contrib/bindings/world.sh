@@ -15,29 +15,44 @@ in_a_world() {
   unshare --user --map-root-user --net --mount --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside "$@"
 }
 
-# try_packages MODULES PACKAGES DEBIAN CHECK FOLDER ARGUMENT...: makes a fresh Debian with the packages DEBIAN, installs those of
-# contrib/package, runs a check there again in namespaces of its own, with is_inside=yes, and purges them. Of the files in the folders
-# MODULES, none may be left. FOLDER is at the same path there.
+# try_packages MODULES PACKAGES DEBIAN CHECK FOLDER ARGUMENT...: installs packages on a fresh Debian, runs a check there again, and
+# purges them, as the functions below do it. FOLDER is at the same path there.
 try_packages() {
-  local modules=$1 packages=$2 debian=$3 package
+  install_packages "$1" "$2" "$3"
+  root_folders=("$top" "$5")
+  check_inside "${@:4}"
+  purge_packages "$1" "$2"
+}
+
+# install_packages MODULES PACKAGES DEBIAN...: makes a fresh Debian with the packages DEBIAN in $root, and installs those of
+# contrib/package on it. MODULES are the folders of which purge_packages counts the files.
+install_packages() {
+  local package
   say "A fresh Debian"
   be_root "make a Debian to install the package on"
   root=$work/root
   "$top/contrib/package" >"$work/paths"
   # shellcheck disable=SC2086 # Several packages, here and below.
-  make_debian "$root" $debian
+  make_debian "$root" ${*:3}
   mkdir "$root/tmp/home"
-  for package in $packages; do cp "$(grep "/${package}_.*\.deb\$" "$work/paths")" "$root/root"; done
-  # shellcheck disable=SC2086
-  files_of_modules() { (cd "$root" && find $modules -type f -exec cksum {} + | sort); }
-  files_of_modules >"$work/before"
+  for package in $2; do cp "$(grep "/${package}_.*\.deb\$" "$work/paths")" "$root/root"; done
+  files_of_modules "$1" >"$work/before"
   expect "installs it" inside sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y /root/*.deb'
-  root_folders=("$top" "$5")
-  inside unshare --net --mount --propagation unchanged --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside \
-    "${@:4}" || failed=1
+}
+# shellcheck disable=SC2086
+files_of_modules() { (cd "$root" && find $1 -type f -exec cksum {} + | sort); }
+
+# check_inside CHECK ARGUMENT...: runs a check again on the Debian in $root, in namespaces of its own, with is_inside=yes.
+check_inside() {
+  inside unshare --net --mount --propagation unchanged --pid --fork --mount-proc --kill-child bash "$top/contrib/verify" --inside "$@" ||
+    failed=1
+}
+
+# purge_packages MODULES PACKAGES: purges the packages. Of the files in the folders MODULES, none may be left.
+purge_packages() {
   # shellcheck disable=SC2086
-  expect "purges it" inside apt-get purge --auto-remove -y $packages
-  files_of_modules >"$work/after"
+  expect "purges it" inside apt-get purge --auto-remove -y $2
+  files_of_modules "$1" >"$work/after"
   expect "has nothing left of it" diff "$work/before" "$work/after"
 }
 

@@ -76,6 +76,36 @@ inside() {
   ' - "$root" "${#root_folders[@]}" "${root_folders[@]}" "$@"
 }
 
+# find_toolchain: sets `toolchain`, the folder of Swift's toolchain, and `of_toolchain`, the packages of Debian that it needs to build a
+# package.
+find_toolchain() {
+  local program library runtime linker=binutils
+  toolchain=$(dirname "$(dirname "$(realpath "$(command -v swiftc)")")")
+  [ "$toolchain" != /usr ] || die "Swift is in /usr here; put a toolchain of swift.org into a folder of its own, and that into PATH."
+  # Libraries beside the toolchain's programs come with it.
+  mapfile -t runtime < <(for program in swift-frontend swift-build clang lld; do ldd "$toolchain/bin/$program"; done |
+    awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
+      library=$(realpath "$library")
+      [ "$library" != "${library#"$toolchain"/}" ] || dpkg-query -S "$library" "${library#/usr}" 2>/dev/null || true
+    done | sed 's/:.*//' | sort -u)
+  # From Debian 13 on, the linker that Swift calls is in a separate package.
+  [ -z "$(apt-cache --names-only search '^binutils-gold$')" ] || linker=binutils-gold
+  of_toolchain=("${runtime[@]}" "$(dpkg-query -W -f '${Package}\n' 'libstdc++-*-dev' | sort -V | tail -n 1)" "$linker" git ca-certificates)
+}
+
+# share_toolchain: lets the Debian in $root use this machine's toolchain, and git find packages at the same places.
+share_toolchain() {
+  local key value folder
+  root_folders+=("$toolchain")
+  while read -r key value; do
+    git config --file "$root/etc/gitconfig" --add "$key" "$value"
+    folder=${key#url.}
+    folder=${folder%.insteadof}
+    [ ! -d "$folder" ] || root_folders+=("${folder%/}")
+  done < <(git config --get-regexp '^url\..*\.insteadof$' | sort -u)
+  inside "$toolchain/bin/swift" --version >"$work/said" 2>&1 || { cat "$work/said" >&2; die "Swift does not run on the fresh Debian."; }
+}
+
 # build_tests: builds the tests, and sets `tests`, `programs` and `runtime`: the program of the tests, its folder, and
 # the folder of Swift's libraries.
 build_tests() {

@@ -123,35 +123,15 @@ END
   esac
 }
 
-# The Debian packages of the libraries that the toolchain's programs are linked to. Libraries beside these programs come
-# with the toolchain.
-toolchain=$(dirname "$(dirname "$(realpath "$(command -v swiftc)")")")
-[ "$toolchain" != /usr ] || die "Swift is in /usr here; put a toolchain of swift.org into a folder of its own, and that into PATH."
-mapfile -t runtime < <(for program in swift-frontend swift-build clang lld; do ldd "$toolchain/bin/$program"; done |
-  awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | while read -r library; do
-    library=$(realpath "$library")
-    [ "$library" != "${library#"$toolchain"/}" ] || dpkg-query -S "$library" "${library#/usr}" 2>/dev/null || true
-  done | sed 's/:.*//' | sort -u)
-compiler=$(dpkg-query -W -f '${Package}\n' 'libstdc++-*-dev' | sort -V | tail -n 1)
 # Only the packages that README names are installed for the build.
 mapfile -t named < <(grep -oE '\b(pkg-config|(lib[a-z0-9.-]+|zlib1g)-dev)\b' "$top/README.md" | grep -v '^libnetwatch' | sort -u)
 [ "${#named[@]}" -gt 5 ] || die "README names no packages of Debian that the build needs."
 
 say "A fresh Debian with the packages that README names: ${named[*]}"
-linker=binutils
-# From Debian 13 on, the linker that Swift calls is in a separate package.
-[ -z "$(apt-cache --names-only search '^binutils-gold$')" ] || linker=binutils-gold
-make_debian "$root" "${runtime[@]}" "$compiler" "$linker" git ca-certificates "${named[@]}"
+find_toolchain
+make_debian "$root" "${of_toolchain[@]}" "${named[@]}"
 mkdir -p "$root/tmp/home" "$root/source" "$root/consumer/Sources/consumer"
-root_folders=("$toolchain")
-# git on the fresh Debian must find packages at the same places as git on this machine.
-while read -r key value; do
-  git config --file "$root/etc/gitconfig" --add "$key" "$value"
-  folder=${key#url.}
-  folder=${folder%.insteadof}
-  [ ! -d "$folder" ] || root_folders+=("${folder%/}")
-done < <(git config --get-regexp '^url\..*\.insteadof$' | sort -u)
-inside "$toolchain/bin/swift" --version >"$work/said" 2>&1 || { cat "$work/said" >&2; die "Swift does not run on the fresh Debian."; }
+share_toolchain
 version=$(version_of_netwatch)
 git clone --quiet --bare "$top" "$root/source/netwatch.git"
 git -C "$root/source/netwatch.git" tag --force "$version" "$(git -C "$top" rev-parse HEAD)" >/dev/null

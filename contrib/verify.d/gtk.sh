@@ -1,5 +1,7 @@
 # Tries the widgets of NetwatchGTK under Xvfb: spinner, progress bar, picture, refresh button and the banner of a lost network.
-# Two minutes; ten the first time, because the libraries are compiled for it.
+# A minute; without ARGUMENT fifteen, as root, and 300 MB. ARGUMENT: short, in one theme, and not also on a fresh Debian with the package.
+#
+# The first time, the libraries are compiled for it, which takes five minutes on two processors.
 #
 # NETWATCH_PICTURES  the folder where pictures of the window are kept, light and dark. Default: none
 . "$top/contrib/bindings/world.sh"
@@ -72,7 +74,7 @@ try_feed() {
 has_sun() { [ "$(colours '#ffe9a8')" -gt 500 ]; }
 
 if [ "$is_inside" = yes ]; then
-  work=$1 programs=$2 pictures=${3:-}
+  work=$1 programs=$2 themes=$3 pictures=${4:-}
   make_world "$work"
   mkdir -m 700 "$work/run"
   export XDG_RUNTIME_DIR=$work/run HOME=$work DISPLAY=:77 GSK_RENDERER=cairo GTK_A11Y=test GSETTINGS_BACKEND=memory
@@ -86,7 +88,7 @@ if [ "$is_inside" = yes ]; then
   within_time xwininfo -root >/dev/null 2>&1
   in-router python3 "$gtk/harness/server.py" 192.168.1.1 &
   until in-router ss -Hlt src 192.168.1.1:8000 | grep -q .; do sleep 0.05; done
-  for theme in Default Default:dark; do
+  for theme in $themes; do
     say "The theme $theme"
     try_widgets "$theme"
     try_feed "$theme"
@@ -95,6 +97,40 @@ if [ "$is_inside" = yes ]; then
 fi
 
 need_swift
-need_packages $build_packages libgtk-4-dev curl xvfb imagemagick x11-utils xdotool adwaita-icon-theme fonts-dejavu-core python3 iproute2 util-linux
+screen="curl xvfb imagemagick x11-utils xdotool adwaita-icon-theme fonts-dejavu-core python3 iproute2"
+# shellcheck disable=SC2086 # Several packages, here and below.
+need_packages $build_packages libgtk-4-dev util-linux $screen
 for product in GTKTrial GTKExample; do swift build --package-path "$gtk" --product $product >&2; done
-in_a_world gtk "$work" "$(swift build --package-path "$gtk" --show-bin-path)" "${NETWATCH_PICTURES:-}" || failed=1
+themes="Default Default:dark"
+[ "${1:-}" != short ] || themes=Default
+in_a_world gtk "$work" "$(swift build --package-path "$gtk" --show-bin-path)" "$themes" "${NETWATCH_PICTURES:-}" || failed=1
+[ "${1:-}" != short ] || exit "$failed"
+
+# A program of somebody else takes NetwatchGTK from the package.
+find_toolchain
+install_packages usr/share/swift swift-netwatch-dev "$screen mount procps" "${of_toolchain[@]}"
+share_toolchain
+there=$root/consumer
+mkdir -p "$there/Sources"
+cp -r "$root/usr/share/swift/netwatch/contrib/bindings/gtk/Sources/"{GTKTrial,GTKExample} "$there/Sources"
+mkdir "$there/Sources/Feed"
+sed -n '/^```swift$/,/^```$/{/^```/!p;/^```$/q}' "$gtk/README.md" >"$there/Sources/Feed/Feed.swift"
+cat >"$there/Package.swift" <<'END'
+// swift-tools-version: 6.2
+import PackageDescription
+
+let widgets: [Target.Dependency] = [.product(name: "NetwatchGTK", package: "gtk")]
+let network: [Target.Dependency] = ["NetwatchHTTP", "NetwatchNetlink"].map { .product(name: $0, package: "netwatch") }
+let package = Package(
+  name: "consumer",
+  dependencies: [
+    .package(path: "/usr/share/swift/netwatch/contrib/bindings/gtk"), .package(path: "/usr/share/swift/netwatch"),
+  ],
+  targets: ["Feed", "GTKExample", "GTKTrial"].map { .executableTarget(name: $0, dependencies: widgets + network) }
+)
+END
+expect "a program with the package's NetwatchGTK is built" \
+  inside env PATH="$toolchain/bin:/usr/bin:/bin" swift build --package-path /consumer
+root_folders=("$top" "$toolchain")
+check_inside gtk /tmp/home /consumer/.build/debug "$themes" ''
+purge_packages usr/share/swift swift-netwatch-dev

@@ -55,7 +55,7 @@ say "The packages"
 mapfile -t paths <"$work/paths"
 deb=${paths[0]}
 library_debs=("${paths[@]:1:3}")
-archive=${paths[6]}
+archive=${paths[7]}
 expect "lintian finds nothing" lintian --allow-root --fail-on error,warning "$deb" "${library_debs[@]}"
 version=$(dpkg-deb -f "$deb" Version)
 

@@ -20,7 +20,7 @@ import Netwatch
     unsafe super.init(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12))
     unsafe gtk_widget_add_css_class(pointer, "app-notification")
     unsafe gtk_widget_set_hexpand(label, 1)
-    unsafe gtk_label_set_ellipsize(OpaquePointer(label), PANGO_ELLIPSIZE_END)
+    unsafe gtk_label_set_wrap(OpaquePointer(label), 1)
     unsafe gtk_label_set_xalign(OpaquePointer(label), 0)
     unsafe gtk_box_append(pointer.cast(), gtk_image_new_from_icon_name("network-offline-symbolic"))
     unsafe gtk_box_append(pointer.cast(), label)
@@ -37,11 +37,7 @@ import Netwatch
     let portal = path.announcements?.captivePortal
     page = portal?.isCaptive == true ? portal?.loginPage ?? path.portal : path.portal
     sentence = path.isReachable && page == nil ? nil : path.sentence(about: target)
-    if let sentence {
-      unsafe gtk_label_set_text(OpaquePointer(label), sentence)
-      // A narrow window does not show all of it.
-      unsafe gtk_widget_set_tooltip_text(label, sentence)
-    }
+    if let sentence { unsafe gtk_label_set_text(OpaquePointer(label), sentence) }
     unsafe gtk_widget_set_visible(button, page == nil ? 0 : 1)
     isVisible = sentence != nil
   }
