@@ -22,6 +22,9 @@ import Netwatch
     unsafe gtk_widget_set_hexpand(label, 1)
     unsafe gtk_label_set_wrap(OpaquePointer(label), 1)
     unsafe gtk_label_set_xalign(OpaquePointer(label), 0)
+    // GTK 4.8 gets the height of a box wrong that aligns a label of several lines by its first one.
+    unsafe gtk_widget_set_valign(label, GTK_ALIGN_CENTER)
+    unsafe gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
     unsafe gtk_box_append(pointer.cast(), gtk_image_new_from_icon_name("network-offline-symbolic"))
     unsafe gtk_box_append(pointer.cast(), label)
     unsafe gtk_box_append(pointer.cast(), button)
