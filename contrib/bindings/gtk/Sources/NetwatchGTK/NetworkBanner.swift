@@ -15,16 +15,14 @@ import Netwatch
   ///   - monitor: The monitor. Only with a probe, or with the answers of the network's portal, does it know of login pages.
   ///   - target: What the monitor judges the way to. Default: the internet.
   public init(_ monitor: NetworkMonitor, about target: NetworkTarget = .internet) {
-    unsafe label = gtk_label_new(nil)
+    unsafe label = gtk_inscription_new(nil)
     unsafe button = gtk_button_new_with_label("Log In…")
     unsafe super.init(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 12))
     unsafe gtk_widget_add_css_class(pointer, "app-notification")
     unsafe gtk_widget_set_hexpand(label, 1)
-    unsafe gtk_label_set_wrap(OpaquePointer(label), 1)
-    unsafe gtk_label_set_xalign(OpaquePointer(label), 0)
-    // GTK 4.8 gets the height of a box wrong that aligns a label of several lines by its first one.
-    unsafe gtk_widget_set_valign(label, GTK_ALIGN_CENTER)
-    unsafe gtk_widget_set_valign(button, GTK_ALIGN_CENTER)
+    unsafe gtk_inscription_set_xalign(OpaquePointer(label), 0)
+    unsafe gtk_inscription_set_min_lines(OpaquePointer(label), 2)
+    unsafe gtk_inscription_set_text_overflow(OpaquePointer(label), GTK_INSCRIPTION_OVERFLOW_ELLIPSIZE_END)
     unsafe gtk_box_append(pointer.cast(), gtk_image_new_from_icon_name("network-offline-symbolic"))
     unsafe gtk_box_append(pointer.cast(), label)
     unsafe gtk_box_append(pointer.cast(), button)
@@ -40,7 +38,11 @@ import Netwatch
     let portal = path.announcements?.captivePortal
     page = portal?.isCaptive == true ? portal?.loginPage ?? path.portal : path.portal
     sentence = path.isReachable && page == nil ? nil : path.sentence(about: target)
-    if let sentence { unsafe gtk_label_set_text(OpaquePointer(label), sentence) }
+    if let sentence {
+      unsafe gtk_inscription_set_text(OpaquePointer(label), sentence)
+      // A narrow window does not show all of it.
+      unsafe gtk_widget_set_tooltip_text(label, sentence)
+    }
     unsafe gtk_widget_set_visible(button, page == nil ? 0 : 1)
     isVisible = sentence != nil
   }
