@@ -130,7 +130,8 @@ let package = Package(
     .executableTarget(
       name: "NetwatchHTTPCommand",
       dependencies: [
-        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchOptions", "NetwatchPortal",
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchHTTP", "NetwatchNetlink", "NetwatchOptions",
+        "NetwatchPortal",
         "NetwatchStream", "CLibCurl", "CLinux",
         .product(name: "HTTPTypes", package: "swift-http-types"),
       ],

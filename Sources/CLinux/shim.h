@@ -23,9 +23,17 @@ struct peer_credentials {
   unsigned int group;
 };
 
+/* POSIX_SPAWN_SETSID. */
+static const int netwatch_spawn_new_session = 0x80;
+
 /* O_PATH. */
 #include <fcntl.h>
 static const int netwatch_open_path = __O_PATH;
+
+/* F_OFD_GETLK, F_OFD_SETLK and F_OFD_SETLKW. */
+static const int netwatch_lock_get = 36;
+static const int netwatch_lock_set = 37;
+static const int netwatch_lock_wait = 38;
 
 #include <sys/inotify.h>
 

@@ -83,11 +83,12 @@ package enum ChildProcess {
   ///   - descriptors: Each descriptor of this process that the child gets, and its number in the child.
   ///   - closesOthers: Whether the child has no descriptors except its standard streams, even if others are not marked as
   ///     close-on-exec. Default: false.
+  ///   - inNewSession: Whether the child leads a session of its own, and so outlives the terminal. Default: false.
   /// - Returns: The number of the process.
   /// - Throws: A `SystemError` if the child cannot be started.
   package static func spawn(
     _ program: String, _ arguments: [String], environment: [String] = ChildProcess.environment,
-    descriptors: [(ours: CInt, its: CInt)], closesOthers: Bool = false
+    descriptors: [(ours: CInt, its: CInt)], closesOthers: Bool = false, inNewSession: Bool = false
   ) throws(SystemError) -> pid_t {
     var actions = unsafe posix_spawn_file_actions_t()
     var attributes = posix_spawnattr_t()
@@ -99,7 +100,7 @@ package enum ChildProcess {
     }
     for (ours, its) in descriptors { unsafe posix_spawn_file_actions_adddup2(&actions, ours, its) }
     if closesOthers { unsafe posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1) }
-    prepareOwn(&attributes)
+    prepareOwn(&attributes, inNewSession: inNewSession)
     var process = pid_t()
     let code = unsafe ([program] + arguments).withCStrings { arguments in
       unsafe environment.withCStrings { environment in
@@ -110,7 +111,7 @@ package enum ChildProcess {
     return process
   }
 
-  private static func prepareOwn(_ attributes: inout posix_spawnattr_t) {
+  private static func prepareOwn(_ attributes: inout posix_spawnattr_t, inNewSession: Bool) {
     var none = sigset_t()
     var ordinary = sigset_t()
     unsafe sigemptyset(&none)
@@ -120,7 +121,10 @@ package enum ChildProcess {
     unsafe posix_spawnattr_setsigmask(&attributes, &none)
     unsafe posix_spawnattr_setsigdefault(&attributes, &ordinary)
     unsafe posix_spawnattr_setflags(
-      &attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP))
+      &attributes,
+      Int16(
+        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF
+          | (inNewSession ? netwatch_spawn_new_session : CInt(POSIX_SPAWN_SETPGROUP))))
   }
 }
 

@@ -11,6 +11,13 @@ struct GetCommand {
   init(_ options: GetOptions) throws(UsageError) {
     self.options = options
     do throws(PlainError) {
+      if options.isForLater {
+        try LaterCommand.check(options)
+      } else if options.urls.count > 1 {
+        throw PlainError("get downloads one file at a time; add --later to download several in the background.")
+      } else if options.path != nil || options.isOnPower || !options.credentialCommand.isEmpty {
+        throw PlainError("--for, --on-power and --credential-command need --later.")
+      }
       let address = try WebAddress(options.url)
       guard address.isSecure || options.pins.isEmpty else { throw PlainError("--pin needs a URL with https://.") }
       guard options.output != nil || address.fileName != nil else {
@@ -28,6 +35,7 @@ struct GetCommand {
   }
 
   func run() throws -> ProcessEnding {
+    if options.isForLater { return try LaterCommand(options).run() }
     do {
       return try Getter(options).run()
     } catch let failure as GetFailure {

@@ -51,7 +51,8 @@ final class Getter {
     var configuration = HTTPSessionConfiguration()
     configuration.pathLossGrace = options.pathLossGrace
     session = try HTTPSessionManager(
-      configuration: configuration, policy: try policy(), observer: indicator, path: KernelPath())
+      configuration: configuration, policy: try Self.policy(pins: options.pins), observer: indicator, path: KernelPath()
+    )
     started = KernelClock.monotonic.now
     begin()
     draw()
@@ -73,9 +74,10 @@ final class Getter {
     try loop.run()
   }
 
-  private func policy() throws -> SecurityPolicy {
-    guard !options.pins.isEmpty else { return .system }
-    let pins = try options.pins.flatMap { path in
+  /// - Parameter pins: The paths of certificates.
+  static func policy(pins: [String]) throws -> SecurityPolicy {
+    guard !pins.isEmpty else { return .system }
+    let pins = try pins.flatMap { path in
       do throws(HTTPError) {
         return try X509Certificate.load(URL(literally: path))
       } catch {
@@ -85,13 +87,13 @@ final class Getter {
     return try SecurityPolicy(.publicKey, pins: pins)
   }
 
-  private func request() throws -> HTTPRequest {
+  static func request(_ address: WebAddress, headers: [String]) throws -> HTTPRequest {
     guard let url = URL(reference: address.text.utf8) else { throw HTTPError(.badURL, "request") }
     var request = try HTTPRequest(.get, to: url)
     request.headerFields[.userAgent] = "netwatch"
     // Requests the bytes of the file without compression, wherever they go.
     request.headerFields[.acceptEncoding] = "identity"
-    for text in options.headers {
+    for text in headers {
       let header = try HTTPField(option: text)
       request.headerFields[header.name] = header.value
     }
@@ -107,7 +109,7 @@ final class Getter {
     let ended: @Sendable (HTTPError?) -> Void = { error in handle.submit { own.value(on: $0)?.ended(error) } }
     do {
       guard let session else { throw HTTPError(.invalidated, "get") }
-      let request = try request()
+      let request = try Self.request(address, headers: options.headers)
       var taskOptions = HTTPTaskOptions()
       taskOptions.executor = .immediate
       taskOptions.credential = address.user.map { HTTPCredential(user: $0, password: address.password ?? "") }

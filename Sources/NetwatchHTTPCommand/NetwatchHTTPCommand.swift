@@ -12,6 +12,14 @@ enum NetwatchHTTPCommand {
       Program.run(Array(words.dropFirst()), GetOptions.options, for: .get, changing: GetOptions()) { line in
         try GetCommand(line.values).run()
       }
+    case Command.transfers.rawValue:
+      Program.run(Array(words.dropFirst()), TransfersOptions.options, for: .transfers, changing: TransfersOptions()) {
+        try TransfersCommand($0.values).run()
+      }
+    case Command.work.rawValue:
+      Program.run(Array(words.dropFirst()), WorkCommand.options, for: .work, changing: WorkCommand()) {
+        try $0.values.run()
+      }
     case Command.probe.rawValue:
       Program.run(Array(words.dropFirst()), ProbeCommand.options, for: .probe, changing: ProbeCommand()) { line in
         try line.values.run()

@@ -6,14 +6,14 @@ package enum Command: String, CaseIterable, Sendable {
   case follow
   /// Also what netwatch does without the name of a command.
   case status
-  case wait, explain, open, get, serve, run, top, log, report, replay, snippet
+  case wait, explain, open, get, transfers, serve, run, top, log, report, replay, snippet
   case testHook = "test-hook"
   /// The parts of the helper programs that netwatch itself starts.
-  case probe, portal, write
+  case probe, portal, write, work
 
   /// The commands that have a name for users, in the order of the help.
   package static let named: [Command] = [
-    .status, .wait, .explain, .open, .get, .serve, .run, .top, .log, .report, .replay, .snippet, .testHook,
+    .status, .wait, .explain, .open, .get, .transfers, .serve, .run, .top, .log, .report, .replay, .snippet, .testHook,
   ]
 
   package static let names = named.map(\.rawValue)
@@ -25,7 +25,7 @@ package enum Command: String, CaseIterable, Sendable {
   }
 
   /// Whether a helper program does the work, which reads the words after the name of the command.
-  package var hasOwnProgram: Bool { self == .get || self == .log || self == .report }
+  package var hasOwnProgram: Bool { self == .get || self == .transfers || self == .log || self == .report }
 
   /// A sentence that says what the command does.
   package var abstract: String {
@@ -36,6 +36,7 @@ package enum Command: String, CaseIterable, Sendable {
     case .explain: "Explain step by step why a target is reachable, or why not."
     case .open: "Open the login page of a captive portal in the browser."
     case .get: "Download a file, and resume an interrupted download."
+    case .transfers: "Show the downloads and uploads that go on in the background, and pause or end them."
     case .serve: "Run the shared service: one monitor and one activity indicator for all programs."
     case .run: "Run a command and count it as one request while it runs."
     case .top: "Show what each program receives and sends over TCP, once a second."
@@ -46,6 +47,7 @@ package enum Command: String, CaseIterable, Sendable {
     case .testHook: "Run a hook once with an example of a change."
     case .probe: "Print what a probe of the internet finds: full, portal, none or unknown; and where the portal is."
     case .portal: "Print what the portal API of a network answers, in the words of RFC 8908."
+    case .work: "Carry out the transfers of background sessions until none is left."
     case .write: "Store lines of the stream from standard input in the log."
     }
   }
@@ -84,6 +86,14 @@ package enum Command: String, CaseIterable, Sendable {
       Until the file is complete, the data is in FILE.netwatch-part. The download counts as a request while it runs.
 
       Exit status: 0 done, 1 failed, 2 could not run, 64 wrong usage.
+      """
+    case .transfers:
+      """
+      'netwatch get --later' and programs with background sessions make transfers. They run without a terminal, follow the network \
+      from one uplink to another, and go on after a crash or a restart. Those that have ended stay in the list until 'netwatch \
+      transfers clear'.
+
+      Exit status: 0 done, 1 there is no such transfer, 2 could not run, 64 wrong usage.
       """
     case .serve:
       """
@@ -133,7 +143,7 @@ package enum Command: String, CaseIterable, Sendable {
       The file is checked and run as by --hooks, whatever its name is, but its output goes to standard output. Its exit status \
       is printed on standard error and becomes that of netwatch; 2 if the file cannot run.
       """
-    case .follow, .probe, .portal, .write: nil
+    case .follow, .probe, .portal, .write, .work: nil
     }
   }
 

@@ -61,7 +61,7 @@ package struct OptionParser<Values> {
   private var words: ArraySlice<String>
   /// The words that stand alone and do not belong to the command.
   private var extra: [String] = []
-  /// The number of operands of the command that have their value.
+  /// The number of operands of the command that have all of their values.
   private var operands = 0
 
   private init(_ options: [Option<Values>], _ onlyCommand: Command?, _ words: [String], _ values: Values) {
@@ -232,7 +232,7 @@ package struct OptionParser<Values> {
     line.given.append(operand.about)
     if case .rest = operand.about.argument {
       while let word = words.popFirst() { try store(word, in: operand, operand.about.name) }
-    } else {
+    } else if !operand.about.mayRepeat {
       operands += 1
     }
   }

@@ -57,10 +57,11 @@ import Testing
       return namespace.command(shell + (isUser ? user : []) + words)
     }
 
-    func start(_ words: String..., isUser: Bool = true) throws -> ChildProcess {
+    /// - Parameter state: The folder for the user's state. Default: none.
+    func start(_ words: String..., isUser: Bool = true, state: String? = nil) throws -> ChildProcess {
       try ChildProcess(
         command([program] + words, isUser: isUser),
-        environment: environment)
+        environment: environment + (state.map { ["XDG_STATE_HOME=\($0)", "XDG_RUNTIME_DIR="] } ?? []))
     }
 
     func follow(_ options: String..., isUser: Bool = true) throws -> Follow {
@@ -120,6 +121,23 @@ import Testing
     try expect("rule constrained", "wifi virtual v0 rule 1")
     try machine.remove("etc/rules")
     try expect("free", "wifi virtual v0 - 0")
+  }
+
+  @Test func `a download that must cost nothing heeds the rules, and each change of them`() throws {
+    let machine = try Machine()
+    try machine.write("metered interface v0\n", to: "etc/rules")
+    let state = machine.path("home")
+    let later = try machine.start(
+      "get", "--later", "--for", "unmetered", "-o", "\(state)/it", "http://203.0.113.9/it", state: state)
+    #expect(try later.wait() == .exited(0))
+    func reason() throws -> String {
+      try machine.start("transfers", state: state).nextLine() ?? ""
+    }
+    try eventually(reason()) { $0.hasSuffix("waits for a network that costs nothing") }
+    try machine.write("", to: "etc/rules")
+    try eventually(reason()) { !$0.hasSuffix("waits for a network that costs nothing") }
+    #expect(try machine.start("transfers", "cancel", "1", state: state).wait() == .exited(0))
+    try eventually(reason()) { $0.hasSuffix("cancelled") }
   }
 
   @Test func `later files and options win`() throws {

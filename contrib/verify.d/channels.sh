@@ -54,6 +54,8 @@ expected=$(sort <<'END'
 644 root root ./usr/lib/systemd/system/netwatch.socket
 644 root root ./usr/lib/systemd/user/netwatch-log.service
 644 root root ./usr/lib/systemd/user/netwatch-targets.service
+644 root root ./usr/lib/systemd/user/netwatch-transfers.path
+644 root root ./usr/lib/systemd/user/netwatch-transfers.service
 644 root root ./usr/lib/systemd/user/netwatch.service
 644 root root ./usr/lib/systemd/user/netwatch.socket
 644 root root ./usr/lib/systemd/user/network-reachable.target

@@ -11,7 +11,8 @@ public enum NetwatchProgram {
   /// - Parameter words: The command line without the name of the program.
   public static func run(_ words: [String]) -> Never {
     Program.run(
-      words, ParsedOptions.options, beside: GetOptions.options.map(\.about) + LogOptions.options.map(\.about),
+      words, ParsedOptions.options,
+      beside: GetOptions.options.map(\.about) + TransfersOptions.options.map(\.about) + LogOptions.options.map(\.about),
       changing: ParsedOptions()
     ) { line in
       var line = line
@@ -32,7 +33,7 @@ public enum NetwatchProgram {
       case .replay: return try ReplayCommand(options: options).run()
       case .snippet: return try SnippetCommand(options: options).run()
       case .testHook: return try TestHookCommand(options: options).run()
-      case .get, .probe, .portal: try HelperProgram.http.become(line.command.rawValue)
+      case .get, .transfers, .work, .probe, .portal: try HelperProgram.http.become(line.command.rawValue)
       case .log, .report, .write: try HelperProgram.log.become(line.command.rawValue)
       }
     }

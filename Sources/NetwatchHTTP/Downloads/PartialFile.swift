@@ -149,6 +149,14 @@ final class PartialFile: Sendable {
     for file in [files.kept, files.fresh] { if let file { flock(file.number, LOCK_UN) } }
   }
 
+  /// Removes what an earlier download to a target has left, if no other download uses it now.
+  static func discard(for target: URL) {
+    if let file = try? open(for: target, replacesExisting: true) {
+      file.discard()
+      file.freshName.remove()
+    }
+  }
+
   func discard() {
     dropFresh()
     // In this order: resume data without its bytes would do no harm, but would also be of no use.

@@ -71,6 +71,10 @@ public struct HTTPError: Error, Sendable, CustomStringConvertible {
     public static let notRecorded = Kind(name: "notRecorded", description: "not recorded")
     /// The session or the task cannot be made with its configuration. The message names the change to make.
     public static let badConfiguration = Kind(name: "badConfiguration", description: "unusable configuration")
+    /// A request of a background session that must not be repeated was on its way when its process ended. Nobody knows whether the
+    /// server has acted on it.
+    public static let outcomeUnknown = Kind(
+      name: "outcomeUnknown", description: "nobody knows whether the server has acted")
     /// Any other failure, such as one of a library or of the system.
     public static let other = Kind(name: "other", description: "failed")
   }

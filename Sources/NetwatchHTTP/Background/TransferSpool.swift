@@ -1,0 +1,266 @@
+import CLinux
+import FoundationEssentials
+import Netwatch
+import NetwatchEventLoop
+import NetwatchLibC
+
+/// The transfers of one background session, in a folder of the user: `$XDG_STATE_HOME/netwatch/transfers/IDENTIFIER`, otherwise
+/// `~/.local/state/netwatch/transfers/IDENTIFIER`.
+///
+/// Each transfer is a file, ID.json, that is written beside its place and renamed, and flushed to the disk, so that it is whole after a
+/// crash and after a loss of power. Whoever changes one holds the lock of the folder meanwhile. Beside it lie the body of a
+/// request that was made in memory (ID.body), the body of a response to an upload (ID.answer), and the progress (ID.progress).
+///
+/// All members can be used from any thread. They wait for the disk.
+package struct TransferSpool: Sendable, Hashable {
+  /// The identifier of the session.
+  package let identifier: String
+  package let folder: String
+
+  /// Finds the spool of a session.
+  ///
+  /// - Parameters:
+  ///   - identifier: The identifier of the session. It is encoded, and never a path.
+  ///   - creates: Whether the folder is made if it is missing.
+  /// - Throws: `badConfiguration` for an identifier that is empty or too long; `fileFailed` if there is no folder for the user's state,
+  ///   or if others can write to it.
+  package init(_ identifier: String, creates: Bool = true) throws(HTTPError) {
+    let name = Self.name(of: identifier)
+    guard !identifier.isEmpty, name.utf8.count <= 200 else {
+      throw HTTPError(
+        .badConfiguration, "open the background session",
+        message: "the identifier '\(identifier)' is empty or too long; give it a short name")
+    }
+    try self.init(identifier, "\(Self.root())/\(name)", creates: creates)
+  }
+
+  private init(_ identifier: String, _ folder: String, creates: Bool) throws(HTTPError) {
+    self.identifier = identifier
+    do throws(TrustedPath.Fault) {
+      self.folder = try TrustedPath(folder, creatingFolders: creates ? 0o700 : nil, acceptsOwnGroups: true).path
+    } catch {
+      throw HTTPError(.fileFailed, "open the transfers", message: "\(error)", underlying: error)
+    }
+  }
+
+  /// The spools of all sessions of the user. One that cannot be trusted is left out.
+  package static func all() -> [TransferSpool] {
+    guard let root = try? root() else { return [] }
+    return FileDescriptor.names(inFolder: root).sorted().compactMap { name in
+      guard let identifier = Substring(name).percentDecoded, Self.name(of: identifier) == name else { return nil }
+      return try? TransferSpool(identifier, "\(root)/\(name)", creates: false)
+    }
+  }
+
+  /// The folder of all spools.
+  package static func root() throws(HTTPError) -> String {
+    if let state = String(environment: "XDG_STATE_HOME"), state.hasPrefix("/") { return "\(state)/netwatch/transfers" }
+    if let home = String(environment: "HOME"), home.hasPrefix("/") { return "\(home)/.local/state/netwatch/transfers" }
+    throw HTTPError(
+      .fileFailed, "open the transfers", message: "there is no folder for them; set HOME or XDG_STATE_HOME")
+  }
+
+  /// The name of a session's folder: letters, digits and `-_` stay, and each other byte becomes `%XX`.
+  private static func name(of identifier: String) -> String {
+    identifier.utf8.reduce(into: "") { name, byte in
+      if byte.isAlphanumeric || "-_".utf8.contains(byte) {
+        name.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let digits = String(byte, radix: 16, uppercase: true)
+        name += "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+      }
+    }
+  }
+
+  // MARK: Reading
+
+  /// What is in the spool.
+  package struct Content: Sendable {
+    /// The transfers, in the order in which they were made.
+    package var records: [TransferRecord] = []
+    /// The paths of files that are no transfers, or are damaged. They stay where they are.
+    package var damaged: [String] = []
+  }
+
+  /// Reads all transfers.
+  package func content() -> Content {
+    var content = Content()
+    for name in FileDescriptor.names(inFolder: folder) where name.hasSuffix(".json") || name.hasSuffix(".damaged") {
+      let id = String(name.prefix { $0 != "." })
+      if let record = record(id) {
+        content.records.append(record)
+      } else if !isForNewerVersion(id), unsafe access("\(folder)/\(name)", F_OK) == 0 {
+        content.damaged.append("\(folder)/\(name)")
+      }
+    }
+    content.records.sort { ($0.number, $0.id) < ($1.number, $1.id) }
+    return content
+  }
+
+  /// What tells whether a transfer has changed: a record is always a new file.
+  struct Stamp: Hashable, Sendable {
+    private let inode: UInt64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    init?(_ path: String) {
+      var facts = stat()
+      guard unsafe lstat(path, &facts) == 0 else { return nil }
+      (inode, seconds, nanoseconds) = (UInt64(facts.st_ino), facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec)
+    }
+  }
+
+  /// The ids of all transfers, with their stamps.
+  func stamps() -> [String: Stamp] {
+    FileDescriptor.names(inFolder: folder).reduce(into: [:]) { stamps, name in
+      guard name.hasSuffix(".json") else { return }
+      let id = String(name.dropLast(5))
+      if TransferRecord.number(of: id) != nil { stamps[id] = Stamp("\(folder)/\(name)") }
+    }
+  }
+
+  /// The transfer with an id; nil if there is none that can be read.
+  package func record(_ id: String) -> TransferRecord? {
+    guard TransferRecord.number(of: id) != nil, let data = data(id) else { return nil }
+    let record = try? JSONDecoder().decode(TransferRecord.self, from: data)
+    return record.flatMap { $0.id == id && $0.version <= TransferRecord.newestVersion ? $0 : nil }
+  }
+
+  private func data(_ id: String) -> Data? {
+    guard let name = try? name("\(id).json"), let file = OpenFile.openTrusted(name), let size = file.size(),
+      size <= Self.mostBytes
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(size))
+    let count = try? unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0, named: name.path) }
+    return count == bytes.count ? Data(bytes) : nil
+  }
+
+  private func isForNewerVersion(_ id: String) -> Bool {
+    struct Version: Decodable { let version: Int }
+    let version = data(id).flatMap { try? JSONDecoder().decode(Version.self, from: $0) }
+    return (version?.version ?? 0) > TransferRecord.newestVersion
+  }
+
+  /// The largest record, so that a file of somebody's cannot fill the memory.
+  private static let mostBytes = 4 * 1_024 * 1_024
+
+  // MARK: Writing
+
+  /// Stores a new transfer, and gives it its id.
+  ///
+  /// - Parameter make: Makes the record from its id.
+  package func insert(_ make: (_ id: String) throws(HTTPError) -> TransferRecord) throws(HTTPError) -> TransferRecord {
+    try locked { () throws(HTTPError) in
+      let numbers = FileDescriptor.names(inFolder: folder).compactMap { name in
+        TransferRecord.number(of: name.prefix { $0 != "." })
+      }
+      let record = try make(TransferRecord.id(after: numbers.max() ?? 0))
+      try write(record)
+      return record
+    }
+  }
+
+  /// Changes a transfer. Does nothing if it is gone.
+  ///
+  /// - Returns: The transfer as it is now; nil if it is gone.
+  @discardableResult
+  package func change(_ id: String, _ body: (inout TransferRecord) -> Void) throws(HTTPError) -> TransferRecord? {
+    try locked { () throws(HTTPError) in
+      guard let old = record(id) else { return nil }
+      var new = old
+      body(&new)
+      if new != old { try write(new) }
+      return new
+    }
+  }
+
+  /// Removes a transfer that has ended and of which everybody knows, with all that belongs to it.
+  package func remove(_ id: String) throws(HTTPError) {
+    try locked { () throws(HTTPError) in
+      // The record goes last, so that nothing is left without one.
+      for suffix in ["body", "answer", "progress", "json"] { try name("\(id).\(suffix)").remove() }
+    }
+  }
+
+  /// The path of a file that belongs to a transfer.
+  package func path(_ id: String, _ suffix: String) -> String { "\(folder)/\(id).\(suffix)" }
+
+  private func name(_ name: String) throws(HTTPError) -> FileName { try FileName("\(folder)/\(name)") }
+
+  private func write(_ record: TransferRecord) throws(HTTPError) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+    guard let data = try? encoder.encode(record) else {
+      throw HTTPError(.cannotEncodeRequest, "store the transfer", message: "its request is no text")
+    }
+    let (place, draft) = (try name("\(record.id).json"), try name("\(record.id).new"))
+    let file = try OpenFile.createTrusted(draft, rights: 0o600)
+    do throws(HTTPError) {
+      try file.write(Array(data), at: 0, named: draft.path)
+      guard fsync(file.number) == 0 else { throw HTTPError(file: draft.path, "fsync") }
+      guard draft.rename(to: place) else { throw HTTPError(file: place.path, "rename") }
+    } catch {
+      draft.remove()
+      throw error
+    }
+    flushFolder()
+  }
+
+  private func flushFolder() {
+    let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if number >= 0 { fsync(OpenFile(owning: number).number) }
+  }
+
+  /// Runs `body` while no other process changes the spool.
+  private func locked<Value>(_ body: () throws(HTTPError) -> Value) throws(HTTPError) -> Value {
+    let lock = try LockFile("\(folder)/lock")
+    try lock.wait()
+    return try body()
+  }
+}
+
+/// A file that one process at a time has locked, until it is released or the process ends. The lock is one of an open file description
+/// (F_OFD_SETLK of fcntl(2)), so that another process can ask for it without taking it.
+package struct LockFile: ~Copyable {
+  private let file: OpenFile
+  private let path: String
+
+  package init(_ path: String) throws(HTTPError) {
+    let number = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard number >= 0 else { throw HTTPError(file: path, "open") }
+    file = OpenFile(owning: number)
+    self.path = path
+  }
+
+  /// Waits until no other process has the lock, and takes it.
+  package borrowing func wait() throws(HTTPError) {
+    while call(netwatch_lock_wait, F_WRLCK) == nil {
+      guard errno == EINTR else { throw HTTPError(file: path, "lock") }
+    }
+  }
+
+  /// Takes the lock unless another process has it.
+  ///
+  /// - Returns: Whether this process has it now.
+  package borrowing func take() -> Bool { call(netwatch_lock_set, F_WRLCK) != nil }
+
+  /// Gives the lock back.
+  package borrowing func giveBack() { _ = call(netwatch_lock_set, F_UNLCK) }
+
+  /// Whether another process has the lock. True if that is not known.
+  package var isTaken: Bool { call(netwatch_lock_get, F_WRLCK).map { $0.l_type != CShort(F_UNLCK) } ?? true }
+
+  /// Writes the number of this process into the file, for people.
+  package borrowing func sign() {
+    _ = ftruncate(file.number, 0)
+    try? file.write(Array("\(getpid())\n".utf8), at: 0, named: path)
+  }
+
+  /// - Returns: The answer; nil if the call has failed, and `errno` has the reason.
+  private borrowing func call(_ command: CInt, _ type: CInt) -> NetwatchLibC.flock? {
+    var lock = NetwatchLibC.flock()
+    lock.l_type = CShort(type)
+    lock.l_whence = CShort(SEEK_SET)
+    return unsafe fcntl(file.number, command, &lock) == 0 ? lock : nil
+  }
+}

@@ -1,0 +1,575 @@
+import CLinux
+import FoundationEssentials
+import HTTPTypes
+import Netwatch
+import NetwatchEventLoop
+import NetwatchLibC
+
+/// The program that does the transfers of all background sessions of a user. It follows the spools by inotify, and ends when nothing is
+/// left to do. It may be killed at any time. Belongs to the thread of its loop.
+package final class TransferWorker {
+  /// What runs for a transfer.
+  private struct Run {
+    var record: TransferRecord
+    /// Breaks the transfer off, and keeps what it has.
+    var stop: () -> Void = {}
+    /// The file with the progress; nil until the transfer runs.
+    var progress: ProgressFile?
+    /// Whether it was told to stop.
+    var isStopping = false
+  }
+
+  private typealias Key = TransferQueue.Key
+
+  /// The time between two looks at the power supply, which reports nothing by itself to a user.
+  private static let powerInterval = Duration.seconds(30)
+  /// How many times as long as a look at the spools took must pass before the next one, so that many changes cost little.
+  private static let scanPause = 10
+  /// The most attempts at a server that answers with an error that may pass.
+  private static let mostServerFailures = 20
+
+  private let loop: EventLoop
+  private let path: any PathSource
+  private let observer: (any RequestObserver)?
+  private let root: String
+  private let lock: LockFile
+  private var queue = TransferQueue()
+  /// Nil before the first look.
+  private var surroundings: TransferQueue.Surroundings?
+  private var spools: [String: TransferSpool] = [:]
+  private var known: [Key: (stamp: TransferSpool.Stamp, record: TransferRecord?)] = [:]
+  private var runs: [Key: Run] = [:]
+  private var serverFailures: [Key: Int] = [:]
+  private var sessions: [TransferRecord.Settings: HTTPSessionManager] = [:]
+  private var watch: PathWatch?
+  private var observation: (any AnyObject & Sendable)?
+  private var clock: WallClockWatch?
+  private var wakeTimer: LoopTimer?
+  private var powerTimer: LoopTimer?
+  private var scanTimer: LoopTimer?
+  private var nextScan = Duration.zero
+  private var pathChanges = 0
+  private var isDone = false
+
+  /// Prepares the worker.
+  ///
+  /// - Parameters:
+  ///   - loop: The loop that the worker runs on.
+  ///   - path: The path to the network, which the transfers follow.
+  ///   - observer: The observer of all requests. Default: nil.
+  /// - Throws: An ``HTTPError`` if the folder of the transfers cannot be used.
+  package init(on loop: EventLoop, path: any PathSource, observer: (any RequestObserver)? = nil) throws(HTTPError) {
+    self.loop = loop
+    self.path = path
+    self.observer = observer
+    root = try TransferSpool.root()
+    do throws(TrustedPath.Fault) {
+      _ = try TrustedPath(root, creatingFolders: 0o700, acceptsOwnGroups: true)
+    } catch {
+      throw HTTPError(.fileFailed, "open the transfers", message: "\(error)", underlying: error)
+    }
+    lock = try LockFile("\(root)/worker.lock")
+  }
+
+  /// Does the transfers until nothing is left to do, or the loop is stopped. Returns at once if another worker runs.
+  ///
+  /// - Throws: A `SystemError` if the system has no descriptor left.
+  package func run() throws {
+    // Whoever stores a transfer looks at the lock afterwards. So after the lock was given back, the spools are read once more.
+    while lock.take() {
+      lock.sign()
+      try begin()
+      scan()
+      look()
+      if !isDone { try loop.run() }
+      let wasDone = isDone
+      end()
+      if wasDone { unsafe unlink(Self.wantedPath(root)) }
+      lock.giveBack()
+      guard wasDone, hasWork else { return }
+      try Self.markWanted(root)
+    }
+  }
+
+  private var hasWork: Bool {
+    TransferSpool.all().contains { spool in
+      spool.content().records.contains { $0.phase != .ended && !($0.isPaused && !$0.isCancelled) }
+    }
+  }
+
+  private func begin() throws {
+    (isDone, queue, surroundings) = (false, TransferQueue(), nil)
+    let own = LoopBound(self, on: loop)
+    observation = path.onPathChange { [handle = loop.handle] in handle.submit { own.value(on: $0)?.pathChanged() } }
+    clock = try WallClockWatch(on: loop) { [unowned self] in handle(.tick) }
+    wakeTimer = LoopTimer(on: loop) { [unowned self] in handle(.tick) }
+    scanTimer = LoopTimer(on: loop) { [unowned self] in scan() }
+    powerTimer = LoopTimer(on: loop) { [unowned self] in look() }
+  }
+
+  private func end() {
+    for key in runs.keys { runs[key]?.stop() }
+    runs = [:]
+    (observation, clock, watch) = (nil, nil, nil)
+    (wakeTimer, scanTimer, powerTimer) = (nil, nil, nil)
+    unsafe unlink(statePath)
+  }
+
+  // MARK: What is around
+
+  private func pathChanged() {
+    pathChanges += 1
+    look()
+  }
+
+  private func look() {
+    var new = TransferQueue.Surroundings()
+    new.hasPath = path.hasPath
+    new.isMetered = path.isExpensive ?? true
+    new.medium = path.medium?.rawValue
+    new.isOnPower = PowerSupply.isOnPower
+    new.path = "\(pathChanges)"
+    guard new != surroundings else { return }
+    surroundings = new
+    // For those who list the transfers. It is of no use after the process, so it is not flushed.
+    if let text = try? JSONEncoder().encode(new) { try? text.write(to: URL(filePath: statePath), options: .atomic) }
+    handle(.changed(new))
+  }
+
+  private var statePath: String { "\(root)/state.json" }
+
+  /// What the running worker sees around the machine; nil if none runs.
+  package static var surroundings: TransferQueue.Surroundings? {
+    guard let root = try? TransferSpool.root(), isRunning(root),
+      let data = FileDescriptor.bytes(of: "\(root)/state.json", capacity: 4_096)
+    else { return nil }
+    return try? JSONDecoder().decode(TransferQueue.Surroundings.self, from: Data(data))
+  }
+
+  // MARK: The spools
+
+  /// Reads what has changed in the spools.
+  private func scan() {
+    let began = loop.now
+    guard began >= nextScan else {
+      scanTimer?.set(at: nextScan)
+      return
+    }
+    let all = TransferSpool.all()
+    if watch == nil || Set(all.map(\.identifier)) != Set(spools.keys) {
+      watch = try? PathWatch(of: [], folders: [root] + all.map(\.folder), hearsArrivalsOnly: true, on: loop) {
+        [unowned self] in scan()
+      }
+    }
+    spools = Dictionary(all.map { ($0.identifier, $0) }) { first, _ in first }
+    var items: [TransferQueue.Item] = []
+    var found = Set<Key>()
+    for spool in all {
+      for (id, stamp) in spool.stamps() {
+        let key = Key(session: spool.identifier, id: id)
+        found.insert(key)
+        if known[key]?.stamp != stamp { known[key] = (stamp, spool.record(id)) }
+        guard let record = known[key]?.record, record.phase != .ended else { continue }
+        items.append(TransferQueue.Item(record, in: spool.identifier))
+        // It was on its way when its process ended.
+        if record.phase == .sending, runs[key] == nil { settle(key, .failure(Self.outcomeUnknown)) }
+      }
+    }
+    known = known.filter { found.contains($0.key) }
+    nextScan = loop.now + (loop.now - began) * Self.scanPause
+    handle(.found(items))
+  }
+
+  private static var outcomeUnknown: HTTPError {
+    HTTPError(
+      .outcomeUnknown, "send",
+      message: "the request was on its way when it broke off, and it is not repeated, because it must not be sent twice"
+    )
+  }
+
+  /// Changes a record. A disk that is full or broken is told, and the transfer goes on as well as it can.
+  @discardableResult
+  private func change(_ key: Key, _ body: (inout TransferRecord) -> Void) -> TransferRecord? {
+    do throws(HTTPError) {
+      return try spools[key.session]?.change(key.id, body)
+    } catch {
+      StandardError.warn("\(error)".sanitizedForTerminal)
+      return nil
+    }
+  }
+
+  // MARK: The queue
+
+  private func handle(_ input: TransferQueue.Input) {
+    for output in queue.handle(input, at: loop.now, wall: Self.wall) {
+      switch output {
+      case .begin(let key): begin(key)
+      case .stop(let key):
+        runs[key]?.isStopping = true
+        runs[key]?.stop()
+      case .cancel(let key): cancel(key)
+      case .sleep(let until, let wall):
+        let wallDelay = wall.map { loop.now + max(.milliseconds(1), .seconds($0 - Self.wall)) }
+        wakeTimer?.set(at: [until, wallDelay].compactMap(\.self).min())
+        powerTimer?.set(at: queue.waitsForPower ? loop.now + Self.powerInterval : nil)
+      case .done:
+        isDone = true
+        loop.stop()
+      }
+    }
+  }
+
+  private static var wall: Double { Double(KernelClock.wall.nanoseconds) / 1e9 }
+
+  private func cancel(_ key: Key) {
+    guard let record = known[key]?.record else { return }
+    if record.kind == .download { PartialFile.discard(for: URL(filePath: record.draft)) }
+    settle(key, .failure(HTTPError(.cancelled, "cancel")))
+  }
+
+  /// Stores how a transfer has ended.
+  private func settle(_ key: Key, _ result: Result<HTTPResponse, HTTPError>) {
+    change(key) { record in
+      record.phase = .ended
+      record.notice = nil
+      record.end =
+        switch result {
+        case .success(let response): .init(response, at: Self.wall)
+        case .failure(let error): .init(error, at: Self.wall)
+        }
+    }
+    unsafe unlink(spools[key.session]?.path(key.id, "progress") ?? "")
+  }
+
+  // MARK: One transfer
+
+  private func begin(_ key: Key) {
+    guard let record = change(key, { $0.notice = nil }) else { return later { $0.handle(.failed(key, .disk)) } }
+    runs[key] = Run(record: record)
+    let command = CredentialCommand(words: record.settings.credentialCommand)
+    guard !command.words.isEmpty else { return start(key, CredentialCommand.Credentials()) }
+    // The command may take its time.
+    let own = LoopBound(self, on: loop)
+    let report: @Sendable (Result<CredentialCommand.Credentials, HTTPError>) -> Void = {
+      [handle = loop.handle] result in
+      handle.submit { own.value(on: $0)?.start(key, result) }
+    }
+    do throws(SystemError) {
+      try BackgroundThread.start(name: "netwatch-secret") {
+        do throws(HTTPError) { report(.success(try command.run())) } catch { report(.failure(error)) }
+      }
+    } catch {
+      report(.failure(HTTPError(.other, "start a thread", code: error.code, message: error.message)))
+    }
+  }
+
+  private func start(_ key: Key, _ credentials: Result<CredentialCommand.Credentials, HTTPError>) {
+    switch credentials {
+    case .failure(let error): ended(key, .failure(error))
+    case .success(let credentials):
+      guard runs[key]?.isStopping == false else { return ended(key, .failure(HTTPError(.cancelled, "cancel"))) }
+      start(key, credentials)
+    }
+  }
+
+  private func start(_ key: Key, _ credentials: CredentialCommand.Credentials) {
+    guard let record = runs[key]?.record, let spool = spools[key.session] else { return }
+    do throws(HTTPError) {
+      if record.phase == .placing { return finish(key, record.end?.response) }
+      let session = try session(record.settings)
+      let progress = try ProgressFile(spool.path(record.id, "progress"))
+      runs[key]?.progress = progress
+      let options = options(record, credentials) { progress.write($0) }
+      if record.kind == .upload, !record.mayRepeat {
+        // From here on, a process that finds the record does not know what the server has done.
+        guard change(key, { $0.phase = .sending }) != nil else {
+          throw HTTPError(.fileFailed, "store the transfer", code: ENOSPC, domain: .system)
+        }
+      }
+      var request = record.request
+      if let authorization = credentials.authorization { request.headerFields[.authorization] = authorization }
+      switch record.kind {
+      case .download: try download(key, record, request, session, options)
+      case .upload: try upload(key, record, request, session, options)
+      }
+    } catch {
+      ended(key, .failure(error))
+    }
+  }
+
+  private func session(_ settings: TransferRecord.Settings) throws(HTTPError) -> HTTPSessionManager {
+    // What belongs to a task makes no other session.
+    var shared = TransferRecord.Settings()
+    (shared.pinning, shared.userAgent) = (settings.pinning, settings.userAgent)
+    shared.acceptsCompressedResponses = settings.acceptsCompressedResponses
+    if let session = sessions[shared] { return session }
+    var configuration = HTTPSessionConfiguration()
+    configuration.userAgent = shared.userAgent
+    configuration.acceptsCompressedResponses = shared.acceptsCompressedResponses
+    // Each transfer has cookies of its own alone, if at all.
+    configuration.handlesCookies = false
+    let session = try HTTPSessionManager(
+      configuration: configuration, policy: shared.pinning?.policy() ?? .system, observer: observer, path: path)
+    sessions[shared] = session
+    return session
+  }
+
+  private func options(
+    _ record: TransferRecord, _ credentials: CredentialCommand.Credentials,
+    _ onProgress: @escaping @Sendable (HTTPProgress) -> Void
+  ) -> HTTPTaskOptions {
+    let settings = record.settings
+    return .with { options in
+      // Without a path to the server, the task fails before anything is sent.
+      options.reachabilityTimeout = .zero
+      options.timeout = settings.timeout.map { .seconds($0) }
+      options.maximumResponseBytes = settings.maximumResponseBytes
+      options.maximumRedirects = settings.maximumRedirects
+      options.allowsRepetition = settings.allowsRepetition
+      options.isIndicated = settings.isIndicated
+      options.label = record.label
+      options.credential = credentials.credential
+      options.flushesFiles = true
+      options.executor = .immediate
+      options.onProgress = onProgress
+      options.progressInterval = ProgressFile.interval
+    }
+  }
+
+  private func download(
+    _ key: Key, _ record: TransferRecord, _ request: HTTPRequest, _ session: HTTPSessionManager,
+    _ options: HTTPTaskOptions
+  ) throws(HTTPError) {
+    let target = URL(filePath: record.file)
+    if record.createsFolders { try OpenFile.createFolder(of: target) }
+    _ = try OpenFile.name(of: target, replacesExisting: record.replacesExisting)
+    try record.checkFolder()
+    let report = report(key)
+    let download = session.resumableDownload(
+      request, to: URL(filePath: record.draft), replacesExisting: true, options: options
+    ) { report($0.map(\.response)) }
+    runs[key]?.stop = { download.cancel(keepsFiles: true) }
+    download.resume()
+  }
+
+  private func upload(
+    _ key: Key, _ record: TransferRecord, _ request: HTTPRequest, _ session: HTTPSessionManager,
+    _ options: HTTPTaskOptions
+  ) throws(HTTPError) {
+    // The content type is already in the request.
+    let body = try HTTPBody.file(URL(filePath: record.file), contentType: nil)
+    let answer = spools[key.session]?.path(record.id, "answer") ?? ""
+    let report = report(key)
+    let task = session.uploadTask(request, from: body, options: options) { result in
+      report(
+        result.flatMap { reply in
+          do throws(HTTPError) {
+            try OpenFile.write(Array(reply.value), toTrusted: answer)
+            return .success(reply.response)
+          } catch {
+            // The server has answered, so the request is not sent again.
+            return .failure(HTTPError(.other, "store the response", message: error.message, underlying: error))
+          }
+        })
+    }
+    runs[key]?.stop = { task.cancel() }
+    task.resume()
+  }
+
+  private func report(_ key: Key) -> @Sendable (Result<HTTPResponse, HTTPError>) -> Void {
+    let own = LoopBound(self, on: loop)
+    return { [handle = loop.handle] result in handle.submit { own.value(on: $0)?.ended(key, result) } }
+  }
+
+  // MARK: Ends
+
+  /// A run has ended in whatever way.
+  private func ended(_ key: Key, _ result: Result<HTTPResponse, HTTPError>) {
+    guard let run = runs[key] else { return }
+    switch result {
+    case .success(let response):
+      guard run.record.kind == .download else { return over(key, .success(response)) }
+      change(key) { record in
+        record.phase = .placing
+        record.end = .init(response, at: Self.wall)
+      }
+      finish(key, response)
+    case .failure(let error): failed(key, run, error)
+    }
+  }
+
+  /// Gives a complete download its name. A process that has ended in between may already have done it.
+  private func finish(_ key: Key, _ response: HTTPResponse?) {
+    guard let record = runs[key]?.record else { return }
+    do throws(HTTPError) {
+      let draft = try FileName(record.draft)
+      if draft.status != nil {
+        let target = try OpenFile.name(of: URL(filePath: record.file), replacesExisting: record.replacesExisting)
+        try draft.place(at: target, replacesExisting: record.replacesExisting)
+      }
+      over(key, .success(response ?? HTTPResponse(status: .ok)))
+    } catch {
+      over(key, .failure(error))
+    }
+  }
+
+  private func over(_ key: Key, _ result: Result<HTTPResponse, HTTPError>) {
+    settle(key, result)
+    leave(key)
+    handle(.ended(key))
+  }
+
+  /// Forgets a run.
+  private func leave(_ key: Key) {
+    runs[key]?.progress?.remove()
+    runs[key] = nil
+  }
+
+  private func failed(_ key: Key, _ run: Run, _ error: HTTPError) {
+    let mustNotRepeat = run.record.kind == .upload && !run.record.mayRepeat
+    if mustNotRepeat, !error.provesNothingSent {
+      return over(key, .failure(error.response == nil ? Self.outcomeUnknown : error))
+    }
+    if run.isStopping, error.kind == .cancelled {
+      if mustNotRepeat { change(key) { $0.phase = .waiting } }
+      leave(key)
+      return handle(.stopped(key))
+    }
+    guard let failure = failure(key, error) else { return over(key, .failure(error)) }
+    leave(key)
+    change(key) { record in
+      if record.phase == .sending { record.phase = .waiting }
+      record.notice = failure == .disk ? "no room is left for \(record.file)" : "\(error.kind): \(error.message)"
+    }
+    handle(.failed(key, failure))
+  }
+
+  /// The cause of a failure that may pass; nil for any other failure.
+  private func failure(_ key: Key, _ error: HTTPError) -> TransferQueue.Failure? {
+    switch error.kind {
+    case .timedOut, .notResolved, .cannotConnect, .connectionLost, .pathLost, .notReachable: return .network
+    case .fileFailed where [ENOSPC, EDQUOT].contains(error.code): return .disk
+    case .badServerResponse:
+      let count = (serverFailures[key] ?? 0) + 1
+      serverFailures[key] = count
+      guard count < Self.mostServerFailures, let response = error.response,
+        [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
+      else { return nil }
+      return .server(retryAfter: response.headerFields[.retryAfter].flatMap { Int64($0) }.map { .seconds($0) })
+    default: return nil
+    }
+  }
+
+  /// Does something after the present work.
+  private func later(_ body: @escaping @Sendable (TransferWorker) -> Void) {
+    let own = LoopBound(self, on: loop)
+    loop.handle.submit { if let worker = own.value(on: $0) { body(worker) } }
+  }
+}
+
+extension TransferQueue.Item {
+  init(_ record: TransferRecord, in session: String) {
+    self.init(id: record.id, number: record.number, session: session, host: record.request.authority ?? "")
+    isLocal = Authority(host).map { Self.isLocal($0.host) } ?? false
+    priority = record.priority
+    (isPaused, isCancelled) = (record.isPaused, record.isCancelled)
+    (needsUnmetered, needsPower) = (record.conditions.isUnmetered, record.conditions.isOnPower)
+    media = record.conditions.media.map(Set.init)
+    notBefore = record.conditions.notBefore
+    mostOfHost = record.settings.connectionsPerHost
+  }
+
+  /// Whether a host is an address, or a name that no server of the internet is asked for (RFC 6761, RFC 6762).
+  private static func isLocal(_ host: String) -> Bool {
+    let name = host.lowercased()
+    return host.hasPrefix("[") || InternetAddress(host) != nil || !name.contains(".") || name.hasSuffix(".localhost")
+      || name.hasSuffix(".local")
+  }
+}
+
+extension TransferRecord {
+  /// Checks whether the folder of the target is still the one for which the transfer was made, or at least of the same owner.
+  fileprivate func checkFolder() throws(HTTPError) {
+    guard let owner = Self.owner(of: folder) else { throw HTTPError(file: folder, "open the folder") }
+    guard let expected = folderOwner, expected != owner else { return }
+    throw HTTPError(
+      .fileFailed, "open the folder \(folder)", message: "it belongs to another user now; name a folder of your own")
+  }
+}
+
+extension HTTPError {
+  /// Whether nothing of the request can have reached the server.
+  fileprivate var provesNothingSent: Bool {
+    [
+      .notResolved, .cannotConnect, .notReachable, .serverCertificateUntrusted, .secureConnectionFailed,
+      .clientCertificateRequired, .badURL, .badConfiguration, .badSecurityPolicy, .notAuthenticated, .fileFailed,
+    ].contains(kind)
+  }
+}
+
+extension OpenFile {
+  /// Writes a file that only this user can read, and flushes it to the disk.
+  fileprivate static func write(_ bytes: [UInt8], toTrusted path: String) throws(HTTPError) {
+    let name = try FileName(path)
+    let file = try createTrusted(name, rights: 0o600)
+    try file.write(bytes, at: 0, named: path)
+    guard fsync(file.number) == 0 else { throw HTTPError(file: path, "fsync") }
+  }
+}
+
+/// Whether the machine runs on its battery.
+private enum PowerSupply {
+  /// True if a supply is connected, or if there is no battery.
+  static var isOnPower: Bool {
+    let folder = "/sys/class/power_supply"
+    var hasBattery = false
+    for name in FileDescriptor.names(inFolder: folder) where !name.hasPrefix(".") {
+      if FileDescriptor.text(of: "\(folder)/\(name)/online") == "1" { return true }
+      // Mice and keyboards have batteries too, which supply only themselves.
+      if FileDescriptor.text(of: "\(folder)/\(name)/type") == "Battery",
+        FileDescriptor.text(of: "\(folder)/\(name)/scope") != "Device"
+      {
+        hasBattery = true
+      }
+    }
+    return !hasBattery
+  }
+}
+
+/// The progress of a running transfer, for other processes: four numbers in one line, with `-` for a length that is not known.
+package final class ProgressFile: Sendable {
+  static let interval = Duration.milliseconds(250)
+
+  private let name: FileName
+  private let file: OpenFile
+
+  init(_ path: String) throws(HTTPError) {
+    name = try FileName(path)
+    file = try OpenFile.createTrusted(name, rights: 0o600)
+    write(HTTPProgress())
+  }
+
+  /// Writes the progress in place. It is of no use after the process, so it is not flushed, and a failure does no harm.
+  func write(_ progress: HTTPProgress) {
+    func text(_ number: Int64?) -> String {
+      let digits = number.map { "\($0)" } ?? "-"
+      return String(repeating: " ", count: max(0, 20 - digits.utf8.count)) + digits
+    }
+    let fields = [progress.received, progress.totalToReceive, progress.sent, progress.totalToSend]
+    let line = fields.map(text).joined(separator: " ") + "\n"
+    try? file.write(Array(line.utf8), at: 0, named: name.path)
+  }
+
+  func remove() { name.remove() }
+
+  /// Reads the progress of a transfer; nil if it does not run.
+  package static func read(_ path: String) -> HTTPProgress? {
+    guard let fields = FileDescriptor.text(of: path)?.split(separator: " "), fields.count == 4,
+      let received = Int64(fields[0]), let sent = Int64(fields[2])
+    else { return nil }
+    var progress = HTTPProgress()
+    (progress.received, progress.totalToReceive) = (received, Int64(fields[1]))
+    (progress.sent, progress.totalToSend) = (sent, Int64(fields[3]))
+    return progress
+  }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import Glibc
+import NetwatchTestSupport
+import Testing
+
+/// Tests of `netwatch get --later` and `netwatch transfers`, with the program that carries the transfers out, and nginx.
+@Suite(.timeLimit(.minutes(5))) struct TransferTests {
+  private static let url = "http://127.0.0.1/"
+
+  private let server: WebServer
+  private let state: TemporaryFolder
+  private var spool: String { state.file("netwatch/transfers/get") }
+
+  /// Options for nginx that hold a download in its middle, also one that resumes, unless there is a file `go`.
+  private static func gate(_ folder: TemporaryFolder) -> String {
+    "limit_rate_after 1500k; limit_rate 1k; if (-f \(folder.file("go"))) { set $limit_rate 0; }"
+  }
+
+  init() throws {
+    state = try TemporaryFolder()
+    server = try WebServer(Self.gate(state))
+    try server.serve("it", bytes: 6_000_000)
+  }
+
+  private var environment: [String] { ["XDG_STATE_HOME=\(state.path)", "XDG_RUNTIME_DIR="] }
+
+  private func netwatch(_ arguments: String...) throws -> (ending: ChildProcess.Ending, output: [String], error: String)
+  {
+    try ChildProcess.run(server.command([Programs.netwatch] + arguments), environment: environment)
+  }
+
+  private func later(_ arguments: String...) throws {
+    let result = try ChildProcess.run(
+      server.command([Programs.netwatch, "get", "--later"] + arguments), environment: environment)
+    try #require(result.ending == .exited(0), "\(result.error)")
+  }
+
+  /// The list, a dictionary for each transfer.
+  private var list: [[String: String]] {
+    get throws {
+      try netwatch("transfers", "--json").output.map { line in
+        let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
+        return object.mapValues { "\($0)" }
+      }
+    }
+  }
+
+  private var states: [String] { get throws { try list.map { $0["state"] ?? "" } } }
+
+  /// Lets nginx send all that it holds back from now on.
+  private func go() throws { try state.write("", to: "go") }
+
+  /// The process that carries the transfers out; nil if none runs.
+  private var worker: pid_t? {
+    let number = state.text(of: "netwatch/transfers/worker.lock").trimmingCharacters(in: .newlines)
+    // A process that has ended stays in the list until its parent looks.
+    let status = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ") Z"
+    return status.contains(") Z") ? nil : pid_t(number)
+  }
+
+  /// Kills the worker with SIGKILL.
+  private func killWorker() throws {
+    let worker = try eventually(self.worker) { $0 != nil }
+    if let worker { kill(worker, SIGKILL) }
+    try eventually(self.worker) { $0 == nil }
+  }
+
+  private func waitForPart() throws {
+    try eventually(server.home.names) { names in
+      names.contains { $0.hasSuffix(".netwatch-part") && server.home.size(of: $0) >= 1_000_000 }
+    }
+  }
+
+  // MARK: Downloads
+
+  @Test func `downloads come in the background, and the program that fetches them ends with them`() throws {
+    try server.serve("other", bytes: 100_000)
+    try go()
+    try later("\(Self.url)it", "\(Self.url)other")
+    try eventually(states) { $0 == ["done", "done"] }
+    #expect(server.isSame("it", as: "it") && server.isSame("other", as: "other"))
+    #expect(try server.home.names == ["it", "other"])
+    try eventually(worker) { $0 == nil }
+    #expect(try netwatch("transfers").output == ["1  it     done", "2  other  done"])
+    #expect(try netwatch("transfers", "clear").ending == .exited(0))
+    #expect(try netwatch("transfers").output == ["There are no transfers."])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: spool) == ["lock"])
+  }
+
+  @Test func `a worker that is killed loses nothing, and the next one requests only the rest`() throws {
+    try later("\(Self.url)it")
+    try waitForPart()
+    try killWorker()
+    #expect(try list.first?["reason"] == "waits for the program that carries it out")
+    try go()
+    #expect(try netwatch("transfers", "resume").ending == .exited(0))
+    try eventually(states) { $0 == ["done"] }
+    #expect(server.isSame("it", as: "it"))
+    #expect(server.answers.map { $0.split(separator: " ")[2] }.contains("206"), "\(server.answers)")
+  }
+
+  @Test func `the list shows how far a download is`() throws {
+    try later("\(Self.url)it")
+    let line = try eventually(netwatch("transfers").output.first ?? "") { $0.contains("MB of 6.0 MB") }
+    #expect(try #/1  it  +2[0-9] % \[=+> *\]  +1\.[0-9] MB of 6\.0 MB +/#.wholeMatch(in: line) != nil, "\(line)")
+    let entry = try #require(try list.first)
+    #expect(entry["state"] == "running" && entry["total_to_receive"] == "6000000")
+    try go()
+    try killWorker()
+  }
+
+  @Test func `a paused download keeps what it has, and a cancelled one does not`() throws {
+    try later("\(Self.url)it")
+    try waitForPart()
+    #expect(try netwatch("transfers", "pause").ending == .exited(0))
+    try eventually(states) { $0 == ["paused"] }
+    // With nothing else to do, the worker ends.
+    try eventually(worker) { $0 == nil }
+    #expect(try !server.home.names.isEmpty)
+    #expect(try netwatch("transfers", "resume", "1").ending == .exited(0))
+    try eventually(states) { $0 == ["running"] }
+    #expect(try netwatch("transfers", "cancel", "1").ending == .exited(0))
+    try eventually(states) { $0 == ["cancelled"] }
+    #expect(try server.home.names.isEmpty)
+    try eventually(worker) { $0 == nil }
+  }
+
+  @Test func `a server that restarts is asked again, and a file that has changed begins anew`() throws {
+    try later("\(Self.url)it")
+    try waitForPart()
+    try server.kill()
+    try server.serve("it", bytes: 5_000_000)
+    try go()
+    try server.start()
+    try eventually(states) { $0 == ["done"] }
+    #expect(server.isSame("it", as: "it"))
+    #expect(try server.home.names == ["it"])
+  }
+
+  // MARK: Failures
+
+  @Test func `a failure says why in the list`() throws {
+    try later("\(Self.url)missing")
+    try eventually(states) { $0 == ["failed"] }
+    #expect(try netwatch("transfers").output == ["1  missing  failed: the server answers 404 Not Found"])
+  }
+
+  @Test func `a file that is there stays, and nothing is asked of the server`() throws {
+    try "mine".write(toFile: server.home.file("it"), atomically: true, encoding: .utf8)
+    try later("\(Self.url)it")
+    try eventually(states) { $0 == ["failed"] }
+    #expect(try list.first?["reason"]?.contains("File exists") == true)
+    #expect(server.answers == [])
+    #expect(try String(contentsOfFile: server.home.file("it"), encoding: .utf8) == "mine")
+  }
+
+  @Test func `a folder that is gone fails with a sentence`() throws {
+    try server.home.makeFolder("there")
+    try later("\(Self.url)it", "-o", "there/it")
+    try waitForPartIn("there")
+    try killWorker()
+    try FileManager.default.removeItem(atPath: server.home.file("there"))
+    _ = try netwatch("transfers", "resume")
+    try eventually(states) { $0 == ["failed"] }
+    #expect(try list.first?["reason"]?.contains("No such file or directory") == true)
+  }
+
+  private func waitForPartIn(_ folder: String) throws {
+    try eventually((try? FileManager.default.contentsOfDirectory(atPath: server.home.file(folder))) ?? []) {
+      !$0.isEmpty
+    }
+  }
+
+  @Test func `a damaged entry is told and left alone, and one of a newer netwatch is not touched`() throws {
+    try go()
+    try later("\(Self.url)it")
+    try eventually(states) { $0 == ["done"] }
+    try state.write("{", to: "netwatch/transfers/get/7-0123abcd.json")
+    try state.write("{\"version\": 99}", to: "netwatch/transfers/get/8-0123abcd.json")
+    let result = try netwatch("transfers")
+    #expect(result.error == "netwatch: '\(spool)/7-0123abcd.json' is damaged, and left alone")
+    #expect(result.output == ["1  it  done"])
+    try later("\(Self.url)it", "--force")
+    try eventually(states) { $0 == ["done", "done"] }
+    #expect(state.text(of: "netwatch/transfers/get/7-0123abcd.json") == "{")
+    #expect(try list.last?["id"]?.hasPrefix("9-") == true)
+  }
+
+  // MARK: Secrets
+
+  @Test func `a secret is refused, and a command brings it`() throws {
+    for arguments in [["-H", "Authorization: Basic eA=="], ["-H", "Cookie: a=b"]] {
+      let result = try ChildProcess.run(
+        server.command([Programs.netwatch, "get", "--later", "\(Self.url)it"] + arguments), environment: environment)
+      #expect(result.ending == .exited(2))
+      #expect(result.error.contains("would be stored on the disk; give a credentialCommand"), "\(result.error)")
+    }
+    let inURL = try netwatch("get", "--later", "http://ali:secret@127.0.0.1/it")
+    #expect(inURL.ending == .exited(64) && !inURL.error.contains("secret"))
+    try go()
+    let helper = try state.write("#!/bin/sh\necho username=ali\necho 'password=open sesame'\n", to: "helper").path
+    _ = unsafe chmod(helper, 0o700)
+    try later("\(Self.url)private/it", "--credential-command", helper)
+    try eventually(states) { $0 == ["done"] }
+    #expect(server.isSame("it", as: "it"))
+    let stored = try #require(try list.first?["id"]).appending(".json")
+    #expect(!state.text(of: "netwatch/transfers/get/\(stored)").contains("sesame"))
+  }
+
+  // MARK: Wrong usage
+
+  @Test(
+    arguments: [
+      (["get", "http://a/b", "http://a/c"], "get downloads one file at a time; add --later"),
+      (["get", "--on-power", "http://a/b"], "--for, --on-power and --credential-command need --later."),
+      (["get", "--later", "-o", "-", "http://a/b"], "--later needs a file"),
+      (["get", "--later", "-o", "x", "http://a/b", "http://a/c"], "--output names one file"),
+      (["get", "--later", "--retry", "2", "http://a/b"], "--later tries again by itself"),
+      (["transfers", "cancel"], "Name the transfers to cancel by their numbers."),
+      (["transfers", "stop"], "'stop'"), (["transfers", "pause", "--json"], "--json belongs to the list"),
+    ])
+  func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {
+    let result = try ChildProcess.run(
+      server.command([Programs.netwatch] + arguments), environment: environment)
+    #expect(result.ending == .exited(64))
+    #expect(result.error.contains(sentence), "\(result.error)")
+  }
+
+  @Test func `a number that is not there is an error`() throws {
+    let result = try netwatch("transfers", "pause", "5")
+    #expect(result.ending == .exited(1))
+    #expect(result.error == "netwatch: there is no transfer '5'; netwatch transfers lists them")
+  }
+}
