@@ -186,7 +186,7 @@ let package = Package(
       "NetwatchHTTPTests",
       [
         "CLibZ", "CLinux", "CSeccomp", "NetwatchHTTP", "NetwatchHTTPFoundation", "Netwatch", "NetwatchEventLoop",
-        "NetwatchTestSupport", "HTTPProbe",
+        "NetwatchTestSupport", "HTTPProbe", "NetwatchHTTPCommand",
       ]),
     // The command in namespaces of the tests' own making, and the programs that are run in them.
     tests(

@@ -218,6 +218,12 @@ public final class BackgroundSession: Sendable {
     if !storesSecrets {
       for name in CredentialScope.fields where request.headerFields.contains(name) { throw .secret("'\(name)'") }
     }
+    // The worker sends a file that has neither.
+    for (name, value) in [
+      (HTTPField.Name.contentType, plan.body?.contentType), (.contentEncoding, plan.body?.contentEncoding),
+    ] where !request.headerFields.contains(name) {
+      if let value { request.headerFields[name] = value }
+    }
     if let agent = planner.configuration.userAgent, !request.headerFields.contains(.userAgent) {
       request.headerFields[.userAgent] = agent
     }

@@ -357,7 +357,7 @@ package final class TransferWorker {
     _ options: HTTPTaskOptions
   ) throws(HTTPError) {
     // The content type is already in the request.
-    let body = try HTTPBody.file(URL(filePath: record.file), contentType: nil)
+    let body = try HTTPBody.file(URL(filePath: record.file), contentType: nil, contentEncoding: nil)
     let answer = spools[key.session]?.path(record.id, "answer") ?? ""
     let report = report(key)
     let task = session.uploadTask(request, from: body, options: options) { result in

@@ -4,12 +4,15 @@ import NetwatchTestSupport
 
 /// Functions that find and run the programs that tests need.
 enum Programs {
-  /// The path of the program HTTPProbe, which is in the folder of the test bundle.
-  static var httpProbe: String {
+  /// The path of the program HTTPProbe.
+  static var httpProbe: String { path("HTTPProbe") }
+
+  /// Returns the path of a program in the folder of the test bundle.
+  static func path(_ name: String) -> String {
     // The running program is the test bundle itself, or it is a test runner and the bundle is one of its arguments.
     let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
     let path = own.contains(".build") ? own : CommandLine.arguments.first { $0.contains(".build") } ?? own
-    return URL(filePath: path).deletingLastPathComponent().appending(path: "HTTPProbe").path
+    return URL(filePath: path).deletingLastPathComponent().appending(path: name).path
   }
 
   /// Runs a program and waits for its end.

@@ -11,6 +11,10 @@ final class ScriptedServer: Sendable {
   private let listener: Lock<CInt?>
   private let connections = Lock<[ServerConnection]>([])
   private let isOver = Atomic(false)
+  private let count = Atomic(0)
+
+  /// The number of connections that were accepted.
+  var connectionCount: Int { count.load(ordering: .sequentiallyConsistent) }
 
   var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
 
@@ -35,6 +39,7 @@ final class ScriptedServer: Sendable {
           continue
         }
         let connection = ServerConnection(descriptor)
+        self.count.add(1, ordering: .sequentiallyConsistent)
         guard self.keep(connection) else { return connection.close() }
         Thread.detachNewThread {
           script(connection, number)
