@@ -1,5 +1,5 @@
 # Tries transfers in the background: 200 kills of the program and its worker, 100 swaps of the uplink, a metered path, 10,000 in a queue.
-# Eight minutes. ARGUMENTS: kills, swaps, seconds on a metered path, in this order; 0 leaves a part out.
+# Eight minutes. ARGUMENTS: kills, swaps, seconds on a metered path, and 1 for the queue; 0 leaves a part out.
 . "$top/contrib/bindings/world.sh"
 
 if [ "$is_inside" = yes ]; then
@@ -38,4 +38,4 @@ else
 fi
 swift build --package-path "$top" --product HTTPProbe >&2
 in_a_world transfers "$work" "$(swift build --package-path "$top" --show-bin-path)/HTTPProbe" "$netwatch" \
-  "${1:-200}" "${2:-100}" "${3:-60}" || failed=1
+  "${1:-200}" "${2:-100}" "${3:-60}" "${4:-1}" || failed=1

@@ -32,6 +32,33 @@ package struct TransferRecord: Codable, Hashable, Sendable {
     case ended
   }
 
+  /// The request as people write it.
+  package struct Call: Codable, Hashable, Sendable {
+    let method: String
+    let url: String
+    /// Each as `Name: value`.
+    let headerFields: [String]
+
+    init(_ request: HTTPRequest) {
+      (method, url) = (request.method.rawValue, request.urlText ?? "")
+      headerFields = request.headerFields.map { "\($0.name.rawName): \($0.value)" }
+    }
+
+    /// The request; nil if the text is none.
+    var request: HTTPRequest? {
+      guard let method = HTTPRequest.Method(method), let url = URL(reference: url.utf8),
+        var request = try? HTTPRequest(method, to: url)
+      else { return nil }
+      for field in headerFields {
+        guard let colon = field.firstIndex(of: ":"), let name = HTTPField.Name(String(field[..<colon])) else {
+          return nil
+        }
+        request.headerFields.append(HTTPField(name: name, value: String(field[colon...].dropFirst(2))))
+      }
+      return request
+    }
+  }
+
   /// When the transfer may run, beside a path to the network.
   package struct Conditions: Codable, Hashable, Sendable {
     /// Whether the path must cost nothing.
@@ -86,7 +113,7 @@ package struct TransferRecord: Codable, Hashable, Sendable {
   /// The number in the order of the session, then random digits. No other transfer ever has the same.
   package let id: String
   package let kind: Kind
-  package let request: HTTPRequest
+  private let call: Call
   /// The path of the file that is made or sent.
   package var file: String
   /// Whether the file is in the spool, and goes with the record.
@@ -112,7 +139,18 @@ package struct TransferRecord: Codable, Hashable, Sendable {
   package var end: End?
 
   /// The URL of the request.
-  package var url: String { request.urlText ?? "" }
+  package var url: String { call.url }
+  /// The request. Without a method and a URL for a text that is none, which ``isSound`` tells.
+  package var request: HTTPRequest {
+    call.request ?? HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
+  }
+  /// Whether the request and the path of the file can be used.
+  var isSound: Bool { call.request != nil && file.hasPrefix("/") }
+
+  /// Creates a transfer that waits.
+  init(id: String, kind: Kind, request: HTTPRequest, file: String, made: Double) {
+    (self.id, self.kind, call, self.file, self.made) = (id, kind, Call(request), file, made)
+  }
 
   /// The number in the order of the session.
   package var number: Int { Self.number(of: id) ?? 0 }

@@ -123,7 +123,7 @@ package struct TransferSpool: Sendable, Hashable {
   package func record(_ id: String) -> TransferRecord? {
     guard TransferRecord.number(of: id) != nil, let data = data(id) else { return nil }
     let record = try? JSONDecoder().decode(TransferRecord.self, from: data)
-    return record.flatMap { $0.id == id && $0.version <= TransferRecord.newestVersion ? $0 : nil }
+    return record.flatMap { $0.id == id && $0.isSound && $0.version <= TransferRecord.newestVersion ? $0 : nil }
   }
 
   private func data(_ id: String) -> Data? {

@@ -170,9 +170,12 @@ package final class TransferWorker {
         found.insert(key)
         if known[key]?.stamp != stamp { known[key] = (stamp, spool.record(id)) }
         guard let record = known[key]?.record, record.phase != .ended else { continue }
-        items.append(TransferQueue.Item(record, in: spool.identifier))
-        // It was on its way when its process ended.
-        if record.phase == .sending, runs[key] == nil { settle(key, .failure(Self.outcomeUnknown)) }
+        if record.phase == .sending, runs[key] == nil {
+          // It was on its way when its process ended.
+          settle(key, .failure(Self.outcomeUnknown))
+        } else {
+          items.append(TransferQueue.Item(record, in: spool.identifier))
+        }
       }
     }
     known = known.filter { found.contains($0.key) }
@@ -245,6 +248,7 @@ package final class TransferWorker {
 
   private func begin(_ key: Key) {
     guard let record = change(key, { $0.notice = nil }) else { return later { $0.handle(.failed(key, .disk)) } }
+    guard record.phase == .waiting || record.phase == .placing else { return later { $0.handle(.ended(key)) } }
     runs[key] = Run(record: record)
     let command = CredentialCommand(words: record.settings.credentialCommand)
     guard !command.words.isEmpty else { return start(key, CredentialCommand.Credentials()) }
