@@ -53,7 +53,6 @@ struct LaterCommand {
           StandardError.write("\(task.id.prefix { $0 != "-" }): \(file.lastPathComponent.sanitizedForTerminal)\n")
         }
       }
-      try session.startWorker()
       if !options.isQuiet { StandardError.write("netwatch transfers shows how far they are.\n") }
       return .exited(0)
     }

@@ -39,6 +39,19 @@ struct AFNetworkingCalls {
     print(api.baseURL?.host() ?? "")
   }
 
+  func background(_ options: inout HTTPTaskOptions) async throws {
+    let background = try HTTPSessionManager.background("models")
+    _ = try await background.downloadTask(request, to: file)
+    _ = try await background.uploadTask(request, from: try .file(file))
+    _ = await background.tasks()
+    options.allowsRepetition = true
+    var conditions = BackgroundConditions()
+    conditions.earliestBegin = Date(timeIntervalSinceNow: 3_600)
+    _ = try await background.downloadTask(request, to: file, conditions: .discretionary)
+    for await end in background.finishedEvents { print(end.result) }
+    await background.waitUntilFinished()
+  }
+
   func end() async {
     api.invalidate()
     api.finishTasksAndInvalidate()

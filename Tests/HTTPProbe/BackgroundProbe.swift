@@ -7,8 +7,8 @@ import NetwatchHTTP
 /// `put URL FILE` or `post URL FILE`, it makes a task. It prints `made ID LINE` when a task is stored, `end ID RESULT` for each end,
 /// and `acknowledged ID` after it has taken note of one.
 enum BackgroundProbe {
-  static func main(_ identifier: String) async throws {
-    let session = try HTTPSessionManager.background(identifier)
+  static func main(_ identifier: String, worker: String) async throws {
+    let session = try HTTPSessionManager.background(identifier, worker: URL(filePath: worker))
     let reader = Task {
       for await end in session.finishedEvents {
         switch end.result {

@@ -19,13 +19,15 @@ import NetwatchStream
 ///   up then.
 /// - `many URL COUNT`: Gets the URL `COUNT` times at once, over at most 250 connections, and prints the result of each
 ///   request.
-/// - `background IDENTIFIER`: Makes tasks of a background session; see `BackgroundProbe`.
+/// - `background IDENTIFIER WORKER`: Makes tasks of a background session; see `BackgroundProbe`.
 /// - `download URL FILE`: Downloads the URL to the file, and continues an earlier download of it.
 @main
 enum HTTPProbe {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    if arguments.count > 2, arguments[1] == "background" { return try await BackgroundProbe.main(arguments[2]) }
+    if arguments.count > 3, arguments[1] == "background" {
+      return try await BackgroundProbe.main(arguments[2], worker: arguments[3])
+    }
     if arguments.count > 2, arguments[1] == "path" {
       return try PathProbe.main(grace: Double(arguments[2]) ?? 3)
     }

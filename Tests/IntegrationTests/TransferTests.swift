@@ -50,13 +50,18 @@ import Testing
   /// Lets nginx send all that it holds back from now on.
   private func go() throws { try state.write("", to: "go") }
 
-  /// The process that carries the transfers out; nil if none runs.
+  /// The process that carries the transfers out; nil if none has the lock, which a killed one has until its last thread has ended.
   private var worker: pid_t? {
-    let number = state.text(of: "netwatch/transfers/worker.lock").trimmingCharacters(in: .newlines)
-    // A process that has ended stays in the list until its parent looks.
-    let status = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ") Z"
-    return status.contains(") Z") ? nil : pid_t(number)
+    let file = unsafe open(state.file("netwatch/transfers/worker.lock"), O_RDWR | O_CLOEXEC)
+    defer { close(file) }
+    var lock = Glibc.flock()
+    lock.l_type = Int16(F_WRLCK)
+    guard unsafe fcntl(file, F_OFD_GETLK, &lock) == 0, lock.l_type != Int16(F_UNLCK) else { return nil }
+    return pid_t(state.text(of: "netwatch/transfers/worker.lock").trimmingCharacters(in: .newlines))
   }
+
+  /// F_OFD_GETLK of fcntl(2).
+  private let F_OFD_GETLK: Int32 = 36
 
   /// Kills the worker with SIGKILL.
   private func killWorker() throws {
@@ -97,6 +102,18 @@ import Testing
     try eventually(states) { $0 == ["done"] }
     #expect(server.isSame("it", as: "it"))
     #expect(server.answers.map { $0.split(separator: " ")[2] }.contains("206"), "\(server.answers)")
+  }
+
+  @Test func `the service starts the worker for what is left`() throws {
+    try later("\(Self.url)it")
+    try waitForPart()
+    try killWorker()
+    try go()
+    let service = try ChildProcess(
+      server.command([Programs.netwatch, "serve", "--socket", state.file("socket")]), environment: environment)
+    try eventually(states) { $0 == ["done"] }
+    service.signal(SIGTERM)
+    #expect(try service.wait() == .exited(0))
   }
 
   @Test func `the list shows how far a download is`() throws {

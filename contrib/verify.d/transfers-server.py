@@ -51,7 +51,7 @@ async def answer(reader, writer):
 
 
 async def main():
-    server = await asyncio.start_server(answer, "192.168.1.1", 8000)
+    server = await asyncio.start_server(answer, "10.99.0.1", 8000)
     await server.serve_forever()
 
 

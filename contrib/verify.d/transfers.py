@@ -22,7 +22,8 @@ import time
 PROBE, NETWATCH, FOLDER = sys.argv[1:4]
 KILLS, SWAPS, METERED = map(int, sys.argv[4:7])
 SIZE = 2_000_000
-SERVER = "192.168.1.1"
+SERVER = "10.99.0.1"
+GATEWAYS = {"enp1s0": "192.168.1.1", "enp2s0": "192.168.2.1"}
 folder = pathlib.Path(FOLDER)
 environment = dict(os.environ, XDG_STATE_HOME=str(folder / "state"), PATH=f"{os.path.dirname(NETWATCH)}:{os.environ['PATH']}")
 environment.pop("XDG_RUNTIME_DIR", None)
@@ -69,7 +70,7 @@ class App:
 
     def start(self):
         self.process = subprocess.Popen(
-            [PROBE, "background", self.identifier], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [PROBE, "background", self.identifier, f"{NETWATCH}-http"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         os.set_blocking(self.process.stdout.fileno(), False)
         self.rest = b""
 
@@ -200,7 +201,7 @@ def swap_uplinks():
         ip("link", "set", old, "down")
         time.sleep(random.uniform(0, 0.3))
         ip("link", "set", new, "up")
-        ip("route", "replace", "default", "via", SERVER, "dev", new)
+        ip("route", "replace", "default", "via", GATEWAYS[new], "dev", new)
         since, before = time.time(), sum(int(words[2]) for words in log() if words[0] == "BYTES")
         while True:
             now = sum(int(words[2]) for words in log() if words[0] == "BYTES" and float(words[3]) > since)

@@ -5,29 +5,29 @@
 if [ "$is_inside" = yes ]; then
   work=$1 probe=$2 netwatch=$3
   make_world "$work"
-  # The second uplink leads to the same router.
+  # The second uplink leads to the same router, from another network. The server is behind it.
   in-router ip link add cable2 type veth peer name enp2s0 netns $$
+  in-router ip addr add 192.168.2.1/24 dev cable2
   in-router ip link set cable2 up
-  in-router ip link add lan type bridge
-  in-router ip addr flush dev cable
-  for link in cable cable2; do in-router ip link set "$link" master lan; done
-  in-router ip addr add 192.168.1.1/24 dev lan
-  in-router ip link set lan up
+  in-router ip link set lo up
+  in-router ip addr add 10.99.0.1/32 dev lo
   ip link set enp2s0 up
-  ip addr add 192.168.1.24/24 dev enp2s0
-  mkdir -p "$work/etc"
-  mount -t tmpfs tmpfs "$work/etc"
-  mkdir -p /etc/netwatch 2>/dev/null || true
-  mount -t tmpfs -o mode=755 tmpfs /etc/netwatch
+  ip addr add 192.168.2.23/24 dev enp2s0
+  # A folder of rules of its own.
+  mkdir "$work/real"
+  mount --bind /etc "$work/real"
+  mount -t tmpfs -o mode=755 tmpfs /etc
+  ln -s "$work"/real/* /etc
+  rm -f /etc/netwatch
+  mkdir /etc/netwatch
   mkdir "$work/files"
   touch "$work/files/server.log"
   in-router python3 "$top/contrib/verify.d/transfers-server.py" "$work/files/server.log" &
-  until in-router ss -Hlt src 192.168.1.1:8000 | grep -q .; do sleep 0.05; done
+  until in-router ss -Hlt src 10.99.0.1:8000 | grep -q .; do sleep 0.05; done
   python3 "$top/contrib/verify.d/transfers.py" "$probe" "$netwatch" "$work/files" "${@:4}" || failed=1
   exit "$failed"
 fi
 
-be_root "mount a folder of rules"
 need_swift
 need_packages $build_packages python3 iproute2 util-linux
 if [ -z "${NETWATCH_BUILT:-}" ]; then

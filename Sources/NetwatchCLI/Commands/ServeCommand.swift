@@ -1,7 +1,9 @@
 import Netwatch
 import NetwatchEventLoop
 import NetwatchLibC
+import NetwatchLines
 import NetwatchNetlink
+import NetwatchOptions
 import NetwatchStream
 
 /// `netwatch serve`: runs the shared service.
@@ -14,6 +16,7 @@ struct ServeCommand {
     let user = try options.user.map { try ServiceUser(named: $0) }
     let socket = try listen(manager)
     try user?.become()
+    startTransfers()
     try Service(
       socket, manager: manager, activity: try options.watch.activity(), connectionLimit: options.connections,
       version: NetwatchVersion.text, saysWhatIsMissing: options.isVerbose,
@@ -33,6 +36,18 @@ struct ServeCommand {
       return try ListeningSocket(inherited: inherited)
     }
     return try ListeningSocket(at: options.socket.map { ServiceAddress(path: $0) } ?? .standard())
+  }
+
+  /// Starts the program that carries out the transfers that are left, such as those from before a restart of the machine.
+  private func startTransfers() {
+    let home = String(environment: "HOME").map { "\($0)/.local/state" }
+    guard options.network == nil, let state = String(environment: "XDG_STATE_HOME") ?? home,
+      unsafe access("\(state)/netwatch/transfers/wanted", F_OK) == 0,
+      let program = try? HelperProgram.http.find(for: "serve")
+    else { return }
+    let child = try? ChildProcess.spawn(
+      program, [Command.work.rawValue, "--start"], descriptors: [], closesOthers: true)
+    if let child { _ = ChildProcess.waitForEnd(of: child) }
   }
 
   private func raiseDescriptorLimit() {

@@ -59,17 +59,28 @@ extension TransferWorker {
   }
 
   /// Starts the worker in the background, and returns: by the user's systemd where one runs, otherwise in a session of its own. The
-  /// worker gets a clean environment, and no open files.
+  /// worker gets a clean environment, and no open files. When this call returns, the worker has its lock, so that the next caller
+  /// starts no second one.
   ///
   /// - Throws: A `SystemError` if it cannot be started.
   package static func startInBackground() throws(SystemError) {
     guard let program = FileDescriptor.target(ofLink: "/proc/self/exe") else { throw .last("readlink") }
-    if startBySystemd(program) { return }
+    if startBySystemd(program) { return awaitLock { false } }
     let nothing = try FileDescriptor.result(of: "open", unsafe open("/dev/null", O_RDWR | O_CLOEXEC))
-    _ = try ChildProcess.spawn(
+    let worker = try ChildProcess.spawn(
       program, [command], environment: environment,
       descriptors: [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].map { (nothing.rawValue, $0) }, closesOthers: true,
       inNewSession: true)
+    awaitLock { ChildProcess.ending(of: worker) != nil }
+  }
+
+  /// Waits until a worker has the lock, or has ended, but not for long.
+  private static func awaitLock(_ hasEnded: () -> Bool) {
+    guard let root = try? TransferSpool.root() else { return }
+    for _ in 0..<200 {
+      if isRunning(root) || hasEnded() { return }
+      usleep(10_000)
+    }
   }
 
   /// The variables that the worker needs: where its files and proxies are.

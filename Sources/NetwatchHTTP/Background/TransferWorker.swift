@@ -21,6 +21,14 @@ package final class TransferWorker {
 
   private typealias Key = TransferQueue.Key
 
+  /// What the transfers of an HTTP session have in common.
+  private struct SessionKey: Hashable {
+    var kind: TransferRecord.Kind
+    var pinning: TransferRecord.Pinning?
+    var userAgent: String?
+    var acceptsCompressedResponses: Bool
+  }
+
   /// The time between two looks at the power supply, which reports nothing by itself to a user.
   private static let powerInterval = Duration.seconds(30)
   /// How many times as long as a look at the spools took must pass before the next one, so that many changes cost little.
@@ -40,7 +48,7 @@ package final class TransferWorker {
   private var known: [Key: (stamp: TransferSpool.Stamp, record: TransferRecord?)] = [:]
   private var runs: [Key: Run] = [:]
   private var serverFailures: [Key: Int] = [:]
-  private var sessions: [TransferRecord.Settings: HTTPSessionManager] = [:]
+  private var sessions: [SessionKey: HTTPSessionManager] = [:]
   private var watch: PathWatch?
   private var observation: (any AnyObject & Sendable)?
   private var clock: WallClockWatch?
@@ -280,7 +288,7 @@ package final class TransferWorker {
     guard let record = runs[key]?.record, let spool = spools[key.session] else { return }
     do throws(HTTPError) {
       if record.phase == .placing { return finish(key, record.end?.response) }
-      let session = try session(record.settings)
+      let session = try session(record)
       let progress = try ProgressFile(spool.path(record.id, "progress"))
       runs[key]?.progress = progress
       let options = options(record, credentials) { progress.write($0) }
@@ -301,20 +309,22 @@ package final class TransferWorker {
     }
   }
 
-  private func session(_ settings: TransferRecord.Settings) throws(HTTPError) -> HTTPSessionManager {
-    // What belongs to a task makes no other session.
-    var shared = TransferRecord.Settings()
-    (shared.pinning, shared.userAgent) = (settings.pinning, settings.userAgent)
-    shared.acceptsCompressedResponses = settings.acceptsCompressedResponses
-    if let session = sessions[shared] { return session }
+  private func session(_ record: TransferRecord) throws(HTTPError) -> HTTPSessionManager {
+    let settings = record.settings
+    let key = SessionKey(
+      kind: record.kind, pinning: settings.pinning, userAgent: settings.userAgent,
+      acceptsCompressedResponses: settings.acceptsCompressedResponses)
+    if let session = sessions[key] { return session }
     var configuration = HTTPSessionConfiguration()
-    configuration.userAgent = shared.userAgent
-    configuration.acceptsCompressedResponses = shared.acceptsCompressedResponses
-    // Each transfer has cookies of its own alone, if at all.
+    configuration.userAgent = settings.userAgent
+    configuration.acceptsCompressedResponses = settings.acceptsCompressedResponses
+    // A download loses nothing if it leaves a route that may come back. An upload would begin again.
+    if record.kind == .download { configuration.pathLossGrace = .zero }
+    // A transfer has no cookies but those of its own request.
     configuration.handlesCookies = false
     let session = try HTTPSessionManager(
-      configuration: configuration, policy: shared.pinning?.policy() ?? .system, observer: observer, path: path)
-    sessions[shared] = session
+      configuration: configuration, policy: settings.pinning?.policy() ?? .system, observer: observer, path: path)
+    sessions[key] = session
     return session
   }
 
