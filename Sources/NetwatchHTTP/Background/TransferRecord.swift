@@ -140,12 +140,12 @@ package struct TransferRecord: Codable, Hashable, Sendable {
 
   /// The URL of the request.
   package var url: String { call.url }
-  /// The request. Without a method and a URL for a text that is none, which ``isSound`` tells.
+  /// The request. Without a URL, and so one that fails, if the file has none that can be asked for.
   package var request: HTTPRequest {
     call.request ?? HTTPRequest(method: .get, scheme: nil, authority: nil, path: nil)
   }
-  /// Whether the request and the path of the file can be used.
-  var isSound: Bool { call.request != nil && file.hasPrefix("/") }
+  /// Whether the URL and the path of the file have the form of one.
+  var isSound: Bool { (url.hasPrefix("https://") || url.hasPrefix("http://")) && file.hasPrefix("/") }
 
   /// Creates a transfer that waits.
   init(id: String, kind: Kind, request: HTTPRequest, file: String, made: Double) {

@@ -85,9 +85,10 @@ package struct TransferSpool: Sendable, Hashable {
   /// Reads all transfers.
   package func content() -> Content {
     var content = Content()
+    let decoder = JSONDecoder()
     for name in FileDescriptor.names(inFolder: folder) where name.hasSuffix(".json") || name.hasSuffix(".damaged") {
       let id = String(name.prefix { $0 != "." })
-      if let record = record(id) {
+      if let record = record(id, decoder) {
         content.records.append(record)
       } else if !isForNewerVersion(id), unsafe access("\(folder)/\(name)", F_OK) == 0 {
         content.damaged.append("\(folder)/\(name)")
@@ -120,18 +121,22 @@ package struct TransferSpool: Sendable, Hashable {
   }
 
   /// The transfer with an id; nil if there is none that can be read.
-  package func record(_ id: String) -> TransferRecord? {
+  package func record(_ id: String) -> TransferRecord? { record(id, JSONDecoder()) }
+
+  private func record(_ id: String, _ decoder: JSONDecoder) -> TransferRecord? {
     guard TransferRecord.number(of: id) != nil, let data = data(id) else { return nil }
-    let record = try? JSONDecoder().decode(TransferRecord.self, from: data)
+    let record = try? decoder.decode(TransferRecord.self, from: data)
     return record.flatMap { $0.id == id && $0.isSound && $0.version <= TransferRecord.newestVersion ? $0 : nil }
   }
 
   private func data(_ id: String) -> Data? {
-    guard let name = try? name("\(id).json"), let file = OpenFile.openTrusted(name), let size = file.size(),
-      size <= Self.mostBytes
-    else { return nil }
+    let path = path(id, "json")
+    let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard number >= 0 else { return nil }
+    let file = OpenFile(owning: number)
+    guard file.isOurs, let size = file.size(), size <= Self.mostBytes else { return nil }
     var bytes = [UInt8](repeating: 0, count: Int(size))
-    let count = try? unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0, named: name.path) }
+    let count = try? unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0, named: path) }
     return count == bytes.count ? Data(bytes) : nil
   }
 
