@@ -188,6 +188,23 @@ import Testing
     }
   }
 
+  @Test func `a full disk waits, and says so`() throws {
+    try go()
+    let folder = server.home.path
+    let script =
+      "mount -t tmpfs -o size=1m tmpfs '\(folder)' && exec \(Programs.netwatch) get --later \(Self.url)it -o '\(folder)/it'"
+    let result = try ChildProcess.run(
+      server.network.command(["unshare", "--mount", "sh", "-c", script]), environment: environment)
+    #expect(result.ending == .exited(0), "\(result.error)")
+    try eventually(list.first?["reason"] ?? "") { $0 == "tries again: no room is left for \(folder)/it" }
+    let worker = try #require(worker)
+    try server.network.run(
+      "nsenter --target \(worker) --mount mount -o remount,size=20m '\(folder)'")
+    _ = try netwatch("transfers", "pause")
+    _ = try netwatch("transfers", "resume")
+    try eventually(states) { $0 == ["done"] }
+  }
+
   @Test func `a damaged entry is told and left alone, and one of a newer netwatch is not touched`() throws {
     try go()
     try later("\(Self.url)it")

@@ -162,6 +162,16 @@ import Testing
     #expect(machine(.failed(Self.key(1), long)) == [.sleep(until: .seconds(3_720), wall: nil)])
   }
 
+  @Test func `a transfer that is paused and resumed by hand tries at once`() {
+    var machine = Machine()
+    _ = machine(Self.online())
+    _ = machine(.found([Self.item(1)]))
+    _ = machine(.failed(Self.key(1), .disk))
+    #expect(machine.begins(.found([Self.item(1)])) == [])
+    _ = machine(.found([Self.item(1) { $0.isPaused = true }]))
+    #expect(machine.begins(.found([Self.item(1)])) == [1])
+  }
+
   @Test func `while one waits, the next one runs`() {
     var machine = Machine()
     _ = machine(Self.online())

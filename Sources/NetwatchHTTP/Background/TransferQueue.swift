@@ -103,6 +103,7 @@ package struct TransferQueue: Sendable {
   static let diskPause = Duration.seconds(30)
 
   private var items: [Item] = []
+  private var keys: Set<Key> = []
   private var surroundings = Surroundings()
   private var running: Set<Key> = []
   /// Those of the running ones that were told to stop.
@@ -122,8 +123,10 @@ package struct TransferQueue: Sendable {
   package mutating func handle(_ input: Input, at now: Duration, wall: Double) -> [Output] {
     switch input {
     case .found(let found):
+      // Whoever lets a transfer go on wants to see it go on.
+      for item in items where item.isPaused { pauses[item.key] = nil }
       items = found.sorted { ($1.priority, $0.number, $0.id) < ($0.priority, $1.number, $1.id) }
-      let keys = Set(items.map(\.key))
+      keys = Set(items.map(\.key))
       over.formIntersection(keys)
       pauses = pauses.filter { keys.contains($0.key) }
     case .changed(let new):
@@ -169,7 +172,6 @@ package struct TransferQueue: Sendable {
     var outputs: [Output] = []
     var ofSession: [String: Int] = [:]
     var ofHost: [String: Int] = [:]
-    let keys = Set(items.map(\.key))
     // One whose record has gone has nobody left who wants it.
     for key in running.subtracting(stopping) where !keys.contains(key) { outputs.append(stop(key)) }
     for item in items where running.contains(item.key) {
