@@ -32,6 +32,7 @@ script() {
   cat <<END
 modprobe virtio_pci; modprobe virtio_blk; modprobe ext4
 until [ -b /dev/vda ]; do sleep 0.1; done
+mkdir /mnt
 mount /dev/vda /mnt
 export XDG_STATE_HOME=/mnt/state HOME=/mnt
 netwatch=$netwatch
