@@ -126,8 +126,9 @@ struct TransfersCommand {
     }
   }
 
-  /// A transfer as a line of JSON.
+  /// A transfer as a line of JSON, version 1 of contrib/schemas/transfers.schema.json.
   private struct Line: Encodable {
+    let v = 1
     let session: String
     let id: String
     let kind: String

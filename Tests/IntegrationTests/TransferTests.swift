@@ -39,6 +39,7 @@ import Testing
   private var list: [[String: String]] {
     get throws {
       try netwatch("transfers", "--json").output.map { line in
+        keepLine(line, of: "transfers")
         let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] ?? [:]
         return object.mapValues { "\($0)" }
       }

@@ -1,5 +1,4 @@
 import Foundation
-import Glibc
 import HTTPTypes
 import Netwatch
 import NetwatchTestSupport
@@ -9,21 +8,13 @@ import Testing
 
 /// Background sessions as a program uses them, with the worker as a process of its own.
 @Suite(.timeLimit(.minutes(5))) struct BackgroundSessionTests {
-  /// The state of all tests. The spools find it by the environment of the process.
-  private static let state: TemporaryFolder? = {
-    guard let folder = try? TemporaryFolder() else { return nil }
-    unsafe setenv("XDG_STATE_HOME", folder.path, 1)
-    unsafe unsetenv("XDG_RUNTIME_DIR")
-    return folder
-  }()
-
   private let server: ScriptedServer
   private let folder: TemporaryFolder
   /// No two tests share a session.
   private let identifier = "test \(UInt32.random(in: 0 ... .max))/ü"
 
   init() throws {
-    _ = try #require(Self.state)
+    try StateFolder.use()
     (server, folder) = (try .echoing(), try TemporaryFolder())
   }
 

@@ -9,7 +9,7 @@ private let keptLines = ProcessInfo.processInfo.environment["NETWATCH_TEST_LINES
 ///
 /// - Parameters:
 ///   - line: The line, with or without a newline at its end.
-///   - schema: The name of the schema: `event`, `explain` or `log`.
+///   - schema: The name of the schema: `event`, `explain`, `log` or `transfers`.
 package func keepLine(_ line: String, of schema: String) {
   guard let keptLines else { return }
   let descriptor = unsafe open(

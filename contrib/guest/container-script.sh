@@ -111,6 +111,30 @@ for _ in 1 2 3 4 5; do
 done
 within "the same over a VPN alone"
 ip link del t0
+
+# Transfers: the user's manager starts the worker, and again for what is left, such as after a restart of the machine.
+person() { runuser -u person -- env -u XDG_STATE_HOME HOME=/home/person XDG_RUNTIME_DIR=/run/user/1000 "$@"; }
+person netwatch get -q --later http://10.64.0.1/it -o /home/person/it
+if eventually gives active of_person is-active netwatch-transfers-now; then
+  ok "a download in the background is a unit of the user's manager"
+else
+  failed "no unit for a download: $(person netwatch transfers)"
+fi
+of_person kill -s KILL netwatch-transfers-now
+eventually gives inactive of_person is-active netwatch-transfers-now
+of_person start netwatch-transfers.path
+if eventually gives active of_person is-active netwatch-transfers; then
+  ok "the path unit starts the worker for what is left"
+else
+  failed "the path unit starts nothing"
+fi
+person netwatch transfers cancel 1
+if eventually gives inactive of_person is-active netwatch-transfers && eventually gives active of_person is-active netwatch-transfers.path; then
+  ok "the worker ends when nothing is left, and its unit rests"
+else
+  failed "the worker does not rest: $(of_person status netwatch-transfers)"
+fi
+of_person stop netwatch-transfers.path
 ip link del d0
 systemctl stop $unit
 systemctl --no-block start $unit

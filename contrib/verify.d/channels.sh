@@ -67,6 +67,7 @@ expected=$(sort <<'END'
 644 root root ./usr/share/doc/netwatch/explain.schema.json
 644 root root ./usr/share/doc/netwatch/log.schema.json
 644 root root ./usr/share/doc/netwatch/top.schema.json
+644 root root ./usr/share/doc/netwatch/transfers.schema.json
 644 root root ./usr/share/fish/vendor_completions.d/netwatch.fish
 644 root root ./usr/share/man/man1/netwatch-get.1
 644 root root ./usr/share/man/man1/netwatch-log.1

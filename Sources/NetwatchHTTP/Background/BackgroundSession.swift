@@ -47,8 +47,8 @@ extension HTTPSessionManager {
   /// - Parameters:
   ///   - identifier: The name of the session. Two programs with the same name share their tasks.
   ///   - baseURL: The URL that paths are relative to. Default: nil.
-  ///   - configuration: The settings of the session. Of them, header fields, the user agent, serializers, the options of tasks, the
-  ///     connections per host and compression are used. What cannot be stored is refused: interceptors, a transport, a cache,
+  ///   - configuration: The settings of the session. Of them, header fields, the user agent, serializers, the options of tasks,
+  ///     compression and the most connections are used: that many transfers run at a time, by default 4, and 6 to a host. What cannot be stored is refused: interceptors, a transport, a cache,
   ///     observers, policies and certificates of single hosts, a proxy other than the environment's, and places of connections.
   ///   - policy: The policy that decides which servers are trusted. It may only have pins. Default: the system's.
   ///   - credentialCommand: The words of a command that prints the credentials when a task begins, each time: lines with `username=` and
@@ -490,7 +490,8 @@ extension TransferRecord.Settings {
     self.credentialCommand = credentialCommand
     userAgent = configuration.userAgent
     acceptsCompressedResponses = configuration.acceptsCompressedResponses
-    connectionsPerHost = max(1, configuration.maximumConnectionsPerHost)
+    connectionsPerHost = configuration.maximumConnectionsPerHost
+    connections = configuration.maximumConnections
   }
 
   /// - Throws: `badConfiguration` for an option that cannot be stored.

@@ -83,6 +83,11 @@ package struct TransferRecord: Codable, Hashable, Sendable {
     var userAgent: String?
     var acceptsCompressedResponses = true
     var connectionsPerHost = 6
+    /// The most transfers of the session at a time; nil for four.
+    var connections: Int?
+
+    /// The longest time in which neither side sends a byte; nil for no limit. A file may say anything.
+    var silence: Duration? { timeout.map { .seconds(min(max($0, 0.001), 1e9)) } }
   }
 
   /// The pins of a security policy.

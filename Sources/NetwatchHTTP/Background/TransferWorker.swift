@@ -220,7 +220,7 @@ package final class TransferWorker {
         runs[key]?.stop()
       case .cancel(let key): cancel(key)
       case .sleep(let until, let wall):
-        let wallDelay = wall.map { loop.now + max(.milliseconds(1), .seconds($0 - Self.wall)) }
+        let wallDelay = wall.map { loop.now + .seconds(min(max($0 - Self.wall, 0.001), 1e9)) }
         wakeTimer?.set(at: [until, wallDelay].compactMap(\.self).min())
         powerTimer?.set(at: queue.waitsForPower ? loop.now + Self.powerInterval : nil)
       case .done:
@@ -336,7 +336,7 @@ package final class TransferWorker {
     return .with { options in
       // Without a path to the server, the task fails before anything is sent.
       options.reachabilityTimeout = .zero
-      options.timeout = settings.timeout.map { .seconds($0) }
+      options.timeout = settings.silence
       options.maximumResponseBytes = settings.maximumResponseBytes
       options.maximumRedirects = settings.maximumRedirects
       options.allowsRepetition = settings.allowsRepetition
@@ -490,7 +490,8 @@ extension TransferQueue.Item {
     (needsUnmetered, needsPower) = (record.conditions.isUnmetered, record.conditions.isOnPower)
     media = record.conditions.media.map(Set.init)
     notBefore = record.conditions.notBefore
-    mostOfHost = record.settings.connectionsPerHost
+    mostOfHost = max(1, record.settings.connectionsPerHost)
+    mostOfSession = max(1, record.settings.connections ?? mostOfSession)
   }
 
   /// Whether a host is an address, or a name that no server of the internet is asked for (RFC 6761, RFC 6762).
