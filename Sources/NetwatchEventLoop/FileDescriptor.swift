@@ -60,8 +60,11 @@ public struct FileDescriptor: ~Copyable, Sendable {
   }
 
   /// Returns the names in a folder, in no order. Empty if it cannot be read.
-  package static func names(inFolder path: String) -> [String] {
-    guard let list = unsafe opendir(path) else { return [] }
+  package static func names(inFolder path: String) -> [String] { list(ofFolder: path) ?? [] }
+
+  /// Returns the names in a folder, in no order; nil if it cannot be read.
+  package static func list(ofFolder path: String) -> [String]? {
+    guard let list = unsafe opendir(path) else { return nil }
     defer { unsafe closedir(list) }
     var names: [String] = []
     while let entry = unsafe readdir(list) {

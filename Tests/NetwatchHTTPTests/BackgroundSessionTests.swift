@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HTTPTypes
 import Netwatch
 import NetwatchTestSupport
@@ -88,16 +89,16 @@ import Testing
       try await end.acknowledge()
       #expect(await session.tasks().isEmpty)
     }
-    // No later task ever has the same id.
+    // No later task ever has the same id, or its number in the list.
     let other = try await session().downloadTask("it", to: folder.url("other"))
-    #expect(other.id != id)
+    #expect(TransferRecord.number(of: other.id) == (TransferRecord.number(of: id) ?? 0) + 1)
     try other.cancel()
   }
 
   @Test func `an upload from memory is kept in the spool, and the response is told`() async throws {
     let session = try session()
     let task = try await session.uploadTask("it", from: .data(Data("hello".utf8), contentType: "text/plain"))
-    let body = try spool.path(task.id, "body")
+    let body = try #require(try spool.record(task.id)?.file)
     #expect(try String(contentsOfFile: body, encoding: .utf8) == "hello")
     try task.resume()
     let end = try await nextEnd(session)
@@ -157,6 +158,25 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
+  @Test func `a request that a redirect has led to a dead host is not sent again`() async throws {
+    let dead = try LoopbackSocket.listen()
+    close(dead.0)
+    let count = Lock(0)
+    let redirecting = try ScriptedServer { connection, _ in
+      while let head = connection.readHead() {
+        _ = connection.read(head.contains("Content-Length: 5") ? 5 : 0)
+        count.withLock { $0 += 1 }
+        connection.write("HTTP/1.1 303 See Other\r\nLocation: http://127.0.0.1:\(dead.1)/\r\nContent-Length: 0\r\n\r\n")
+      }
+    }
+    let session = try session()
+    let task = try await session.uploadTask("\(redirecting.url)it", from: .data(Data("hello".utf8)))
+    try task.resume()
+    guard case .failure(let error) = try await nextEnd(session).result else { throw TestFailure("a response") }
+    #expect(error.kind == .outcomeUnknown)
+    #expect(count.withLock { $0 } == 1)
+  }
+
   @Test func `an upload that may be repeated is sent again after a crash`() async throws {
     let session = try session()
     let task = try await session.uploadTask(
@@ -179,6 +199,20 @@ import Testing
     #expect(try await nextEnd(session).result.get().status == .ok)
     #expect(folder.text(of: "it") == "whole")
     #expect(try folder.names == ["it"])
+    #expect(server.connectionCount == 0)
+  }
+
+  @Test func `a hundred tasks that fail at once are all told`() async throws {
+    let session = try session()
+    try folder.write("mine", to: "it")
+    for _ in 0..<100 { try await session.downloadTask("it", to: folder.url("it")).resume() }
+    var ids: Set<String> = []
+    for await end in session.finishedEvents {
+      #expect(throws: HTTPError.self) { try end.result.get() }
+      #expect(ids.insert(end.id).inserted, "it is told once")
+      try await end.acknowledge()
+      if ids.count == 100 { break }
+    }
     #expect(server.connectionCount == 0)
   }
 

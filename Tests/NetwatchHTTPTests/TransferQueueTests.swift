@@ -187,8 +187,27 @@ import Testing
     _ = machine(.found([Self.item(1)]))
     let cancelled = Self.item(1) { $0.isCancelled = true }
     #expect(machine(.found([cancelled])).first == .stop(Self.key(1)))
-    #expect(machine(.stopped(Self.key(1))) == [.cancel(Self.key(1)), .done])
+    #expect(machine(.stopped(Self.key(1))) == [.cancel(Self.key(1)), .sleep(until: nil, wall: nil)])
+    #expect(machine(.found([cancelled])) == [.sleep(until: nil, wall: nil)])
+    #expect(machine(.ended(Self.key(1))) == [.done])
     #expect(machine(.found([cancelled])) == [.done])
+  }
+
+  @Test func `one of which nobody knows is told once, also without a path`() {
+    var machine = Machine()
+    let lost = Self.item(1) { $0.isLost = true }
+    #expect(machine(.found([lost])) == [.lose(Self.key(1)), .sleep(until: nil, wall: nil)])
+    #expect(machine(.found([lost])) == [.sleep(until: nil, wall: nil)])
+    #expect(machine(.ended(Self.key(1))) == [.done])
+  }
+
+  @Test func `a request that must not be sent twice is stopped by its user alone`() {
+    var machine = Machine()
+    _ = machine(Self.online())
+    let once = Self.item(1) { ($0.isOnce, $0.needsUnmetered) = (true, true) }
+    #expect(machine.begins(.found([once])) == [1])
+    #expect(machine(Self.online { $0.isMetered = true }) == [.sleep(until: nil, wall: nil)])
+    #expect(machine(.found([Self.item(1) { ($0.isOnce, $0.isPaused) = (true, true) }])).first == .stop(Self.key(1)))
   }
 
   @Test func `a transfer that is over does not begin again before its record has changed`() {

@@ -163,15 +163,12 @@ public final class BackgroundSession: Sendable {
       file = URL(filePath: path).absoluteURL
     } else {
       let draft = URL(filePath: "\(spool.folder)/\(UInt64.random(in: 0 ... .max)).spooled")
-      _ = try await body.write(to: draft, replacesExisting: false)
+      _ = try await body.write(to: draft, replacesExisting: false, isFlushed: true)
       (spooled, file) = (draft, draft)
     }
     do throws(HTTPError) {
-      return try store(plan, .upload, file, conditions, completion) { [spool] record in
-        guard let spooled else { return }
-        record.file = spool.path(record.id, "body")
-        record.isSpooled = true
-        _ = unsafe rename(spooled.path, record.file)
+      return try store(plan, .upload, file, conditions, completion) { record in
+        record.isSpooled = spooled != nil
       }
     } catch {
       if let spooled { unsafe unlink(spooled.path) }
@@ -344,14 +341,22 @@ public final class BackgroundTask: Sendable {
   ///
   /// - Throws: `fileFailed` if the session's folder cannot be written.
   public func resume() throws(HTTPError) {
-    try spool.change(id) { $0.isPaused = false }
+    if let record = try spool.change(id, { $0.isPaused = false }) { show(record) }
     startWorker()
   }
 
-  /// Suspends the task, also when this program ends. A download keeps what it has; an upload begins again.
+  /// Suspends the task, also when this program ends. A download keeps what it has, and an upload begins again; but an upload that must
+  /// not be repeated, and is on its way, ends with `outcomeUnknown`.
   ///
   /// - Throws: `fileFailed` if the session's folder cannot be written.
-  public func suspend() throws(HTTPError) { try spool.change(id) { $0.isPaused = true } }
+  public func suspend() throws(HTTPError) {
+    if let record = try spool.change(id, { $0.isPaused = true }) { show(record) }
+  }
+
+  /// Shows the state of a record. The end is shown when it was delivered.
+  private func show(_ record: TransferRecord) {
+    if record.phase != .ended { status.change(to: record.state(in: spool)) }
+  }
 
   /// Cancels the task, which ends with `cancelled` unless it is already over, and removes what it has received.
   ///
@@ -367,15 +372,32 @@ extension BackgroundSession {
   private final class Follower: Sendable {
     private struct State: Sendable {
       var tasks: [String: BackgroundTask] = [:]
+      /// The records as they were read last.
+      var known: [String: (stamp: TransferSpool.Stamp, record: TransferRecord)] = [:]
       /// The ids whose ends were told as events.
       var told: Set<String> = []
       var loop: LoopHandle?
       var watch: LoopBound<WatchHolder>?
     }
 
-    /// Holds the watch, which is released on its loop.
+    /// Holds the watch, which is released on its loop, and looks no more often than a tenth of the time.
     private final class WatchHolder {
       var watch: PathWatch?
+      private var timer: LoopTimer?
+      private var next = Duration.zero
+
+      func stop() { (watch, timer) = (nil, nil) }
+
+      func look(on loop: EventLoop, _ look: @escaping () -> Void) {
+        let began = loop.now
+        guard began >= next else {
+          timer = timer ?? LoopTimer(on: loop) { [unowned self, unowned loop] in self.look(on: loop, look) }
+          timer?.set(at: next)
+          return
+        }
+        look()
+        next = loop.now + (loop.now - began) * 10
+      }
     }
 
     private let spool: TransferSpool
@@ -390,8 +412,9 @@ extension BackgroundSession {
       do {
         let (handle, watch) = try EventLoop.startInBackground(name: "netwatch-spool") { [weak self, spool] loop in
           let holder = WatchHolder()
-          holder.watch = try PathWatch(of: [], folders: [spool.folder], hearsWrites: true, on: loop) { [weak self] in
-            self?.look()
+          let look = { [weak self] in self?.look() ?? () }
+          holder.watch = try PathWatch(of: [], folders: [spool.folder], hearsWrites: true, on: loop) {
+            [unowned holder, unowned loop] in holder.look(on: loop, look)
           }
           loop.handle.submit { [weak self] _ in self?.look() }
           return (loop.handle, LoopBound(holder, on: loop))
@@ -405,7 +428,7 @@ extension BackgroundSession {
     func stop() {
       let (handle, watch) = state.withLock { ($0.loop, $0.watch) }
       handle?.submit { loop in
-        watch?.value(on: loop)?.watch = nil
+        watch?.value(on: loop)?.stop()
         loop.stop()
       }
       events.finish()
@@ -426,14 +449,25 @@ extension BackgroundSession {
     }
 
     private func look() {
-      let records = spool.content().records
-      let tasks = state.withLock { $0.tasks }
-      for record in records {
-        if let task = tasks[record.id] { update(task, record) } else if record.phase == .ended { tell(record) }
+      guard let stamps = spool.stamps() else { return }
+      var known = state.withLock { $0.known }.filter { stamps[$0.key] != nil }
+      for (id, stamp) in stamps where known[id]?.stamp != stamp {
+        if let record = spool.record(id) { known[id] = (stamp, record) }
+      }
+      state.withLock { state in
+        state.known = known
+        state.told.formIntersection(known.keys)
+      }
+      for record in known.values.map(\.record).sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) }) {
+        // A task that was made meanwhile is found too.
+        if let task = state.withLock({ $0.tasks[record.id] }) {
+          update(task, record)
+        } else if record.phase == .ended {
+          tell(record)
+        }
       }
       // Somebody else has acknowledged these.
-      let known = Set(records.map(\.id))
-      for (id, task) in tasks where !known.contains(id) {
+      for (id, task) in state.withLock({ $0.tasks }) where spool.isGone(id) {
         task.status.end()
         state.withLock { $0.tasks[id] = nil }
       }

@@ -74,7 +74,18 @@ struct CredentialCommand: Sendable {
       let count = unsafe NetwatchLibC.read(pipe.read, &room, room.count)
       if count > 0 { bytes += room[..<count] } else if count == 0 || errno != EINTR { break }
     }
-    guard ChildProcess.waitForEnd(of: process) == .exited(0) else { return "" }
+    // It may have closed its output, and go on.
+    var ending = ChildProcess.ending(of: process)
+    while ending == nil, KernelClock.monotonic.now < end {
+      usleep(10_000)
+      ending = ChildProcess.ending(of: process)
+    }
+    if ending == nil {
+      kill(-process, SIGKILL)
+      _ = ChildProcess.waitForEnd(of: process)
+      return nil
+    }
+    guard ending == .exited(0) else { return "" }
     return String(decoding: bytes, as: UTF8.self)
   }
 

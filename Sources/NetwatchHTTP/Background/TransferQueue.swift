@@ -21,6 +21,10 @@ package struct TransferQueue: Sendable {
     package var priority = 0
     package var isPaused = false
     package var isCancelled = false
+    /// Whether its request was on its way when its process ended, so that it only has to be told.
+    package var isLost = false
+    /// Whether its request must not be sent twice, so that it is not stopped because a condition holds no longer.
+    package var isOnce = false
     package var needsUnmetered = false
     package var needsPower = false
     /// The media of which one has to carry the traffic; nil for any.
@@ -82,8 +86,10 @@ package struct TransferQueue: Sendable {
     case begin(Key)
     /// Stop a running transfer, and keep what it has.
     case stop(Key)
-    /// End a transfer that was cancelled, and remove what it has.
+    /// End a transfer that was cancelled, and remove what it has. It runs until it is ended.
     case cancel(Key)
+    /// End a transfer of which nobody knows what the server has done. It runs until it is ended.
+    case lose(Key)
     /// Come back at this time, of the monotonic clock or of the wall clock in seconds since 1970.
     case sleep(until: Duration?, wall: Double?)
     /// There is nothing left to do.
@@ -112,7 +118,7 @@ package struct TransferQueue: Sendable {
   private var over: Set<Key> = []
   private var pauses: [Key: Pause] = [:]
 
-  package init() {}
+  package init(in surroundings: Surroundings = Surroundings()) { self.surroundings = surroundings }
 
   /// Whether any transfer waits for power, so that somebody has to look.
   package var waitsForPower: Bool { items.contains { $0.needsPower } }
@@ -178,15 +184,18 @@ package struct TransferQueue: Sendable {
       ofSession[item.session, default: 0] += 1
       ofHost[item.host, default: 0] += 1
       // Whether a connection outlives a gap of the path is for its HTTP session to find out.
-      if !stopping.contains(item.key), !isAllowed(item) { outputs.append(stop(item.key)) }
+      let mayGoOn = !item.isPaused && !item.isCancelled && (item.isOnce || isAllowed(item))
+      if !stopping.contains(item.key), !mayGoOn { outputs.append(stop(item.key)) }
     }
     var wake: Duration?
     var wallWake: Double?
     var isIdle = running.isEmpty
     for item in items where !running.contains(item.key) && !over.contains(item.key) {
-      if item.isCancelled {
-        over.insert(item.key)
-        outputs.append(.cancel(item.key))
+      if item.isLost || item.isCancelled {
+        running.insert(item.key)
+        // There is nothing to stop.
+        stopping.insert(item.key)
+        outputs.append(item.isLost ? .lose(item.key) : .cancel(item.key))
         continue
       }
       if item.isPaused { continue }

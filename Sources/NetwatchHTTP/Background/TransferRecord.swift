@@ -164,6 +164,9 @@ package struct TransferRecord: Codable, Hashable, Sendable {
     settings.allowsRepetition || [.get, .head, .put, .delete, .options, .trace].contains(request.method)
   }
 
+  /// Whether it is an upload that must not be sent twice.
+  var mustNotRepeat: Bool { kind == .upload && !mayRepeat }
+
   /// The path of the folder of the file.
   var folder: String { URL(filePath: file).deletingLastPathComponent().path(percentEncoded: false) }
 

@@ -8,8 +8,8 @@ import NetwatchLibC
 /// `~/.local/state/netwatch/transfers/IDENTIFIER`.
 ///
 /// Each transfer is a file, ID.json, that is written beside its place and renamed, and flushed to the disk, so that it is whole after a
-/// crash and after a loss of power. Whoever changes one holds the lock of the folder meanwhile. Beside it lie the body of a
-/// request that was made in memory (ID.body), the body of a response to an upload (ID.answer), and the progress (ID.progress).
+/// crash and after a loss of power. Whoever changes one holds the lock of the folder meanwhile. Beside it lie the bodies of
+/// requests that were made in memory (*.spooled), the body of a response to an upload (ID.answer), and the progress (ID.progress).
 ///
 /// All members can be used from any thread. They wait for the disk.
 package struct TransferSpool: Sendable, Hashable {
@@ -111,14 +111,17 @@ package struct TransferSpool: Sendable, Hashable {
     }
   }
 
-  /// The ids of all transfers, with their stamps.
-  func stamps() -> [String: Stamp] {
-    FileDescriptor.names(inFolder: folder).reduce(into: [:]) { stamps, name in
+  /// The ids of all transfers, with their stamps; nil if the folder cannot be read now.
+  func stamps() -> [String: Stamp]? {
+    FileDescriptor.list(ofFolder: folder)?.reduce(into: [:]) { stamps, name in
       guard name.hasSuffix(".json") else { return }
       let id = String(name.dropLast(5))
       if TransferRecord.number(of: id) != nil { stamps[id] = Stamp("\(folder)/\(name)") }
     }
   }
+
+  /// Whether a transfer is certainly not there any more.
+  func isGone(_ id: String) -> Bool { unsafe access(path(id, "json"), F_OK) != 0 && errno == ENOENT }
 
   /// The transfer with an id; nil if there is none that can be read.
   package func record(_ id: String) -> TransferRecord? { record(id, JSONDecoder()) }
@@ -155,12 +158,15 @@ package struct TransferSpool: Sendable, Hashable {
   ///
   /// - Parameter make: Makes the record from its id.
   package func insert(_ make: (_ id: String) throws(HTTPError) -> TransferRecord) throws(HTTPError) -> TransferRecord {
-    try locked { () throws(HTTPError) in
+    try locked { lock throws(HTTPError) in
       let numbers = FileDescriptor.names(inFolder: folder).compactMap { name in
         TransferRecord.number(of: name.prefix { $0 != "." })
       }
-      let record = try make(TransferRecord.id(after: numbers.max() ?? 0))
+      // The numbers of transfers that were removed are not used again.
+      let last = max(numbers.max() ?? 0, lock.number)
+      let record = try make(TransferRecord.id(after: last))
       try write(record)
+      lock.keep(record.number)
       return record
     }
   }
@@ -170,7 +176,7 @@ package struct TransferSpool: Sendable, Hashable {
   /// - Returns: The transfer as it is now; nil if it is gone.
   @discardableResult
   package func change(_ id: String, _ body: (inout TransferRecord) -> Void) throws(HTTPError) -> TransferRecord? {
-    try locked { () throws(HTTPError) in
+    try locked { _ throws(HTTPError) in
       guard let old = record(id) else { return nil }
       var new = old
       body(&new)
@@ -181,9 +187,10 @@ package struct TransferSpool: Sendable, Hashable {
 
   /// Removes a transfer that has ended and of which everybody knows, with all that belongs to it.
   package func remove(_ id: String) throws(HTTPError) {
-    try locked { () throws(HTTPError) in
+    try locked { _ throws(HTTPError) in
+      if let record = record(id), record.isSpooled { unsafe unlink(record.file) }
       // The record goes last, so that nothing is left without one.
-      for suffix in ["body", "answer", "progress", "json"] { try name("\(id).\(suffix)").remove() }
+      for suffix in ["answer", "progress", "json"] { try name("\(id).\(suffix)").remove() }
     }
   }
 
@@ -217,10 +224,12 @@ package struct TransferSpool: Sendable, Hashable {
   }
 
   /// Runs `body` while no other process changes the spool.
-  private func locked<Value>(_ body: () throws(HTTPError) -> Value) throws(HTTPError) -> Value {
+  private func locked<Value>(_ body: (borrowing LockFile) throws(HTTPError) -> Value) throws(HTTPError) -> Value {
     let lock = try LockFile("\(folder)/lock")
     try lock.wait()
-    return try body()
+    // A child that was forked at this moment must not hold it.
+    defer { lock.giveBack() }
+    return try body(lock)
   }
 }
 
@@ -256,9 +265,18 @@ package struct LockFile: ~Copyable {
   package var isTaken: Bool { call(netwatch_lock_get, F_WRLCK).map { $0.l_type != CShort(F_UNLCK) } ?? true }
 
   /// Writes the number of this process into the file, for people.
-  package borrowing func sign() {
+  package borrowing func sign() { keep(Int(getpid())) }
+
+  /// Writes a number into the file, in the place of the one before.
+  borrowing func keep(_ number: Int) {
     _ = ftruncate(file.number, 0)
-    try? file.write(Array("\(getpid())\n".utf8), at: 0, named: path)
+    try? file.write(Array("\(number)\n".utf8), at: 0, named: path)
+    fsync(file.number)
+  }
+
+  /// The number in the file; 0 if there is none.
+  var number: Int {
+    FileDescriptor.text(of: path, capacity: 32).flatMap { Int($0) }.map { min(max(0, $0), 999_999_999_999_999) } ?? 0
   }
 
   /// - Returns: The answer; nil if the call has failed, and `errno` has the reason.

@@ -17,6 +17,8 @@ package final class TransferWorker {
     var progress: ProgressFile?
     /// Whether it was told to stop.
     var isStopping = false
+    /// Whether the server has answered with a redirect, so that it has seen the request.
+    let wasRedirected = Lock(false)
   }
 
   private typealias Key = TransferQueue.Key
@@ -33,6 +35,10 @@ package final class TransferWorker {
   private static let powerInterval = Duration.seconds(30)
   /// How many times as long as a look at the spools took must pass before the next one, so that many changes cost little.
   private static let scanPause = 10
+  /// The time after which a change that the disk did not take is tried again.
+  private static let retryInterval = Duration.seconds(5)
+  /// The most inputs of the queue in one turn of the loop.
+  private static let mostInputs = 64
   /// The most attempts at a server that answers with an error that may pass.
   private static let mostServerFailures = 20
 
@@ -42,8 +48,7 @@ package final class TransferWorker {
   private let root: String
   private let lock: LockFile
   private var queue = TransferQueue()
-  /// Nil before the first look.
-  private var surroundings: TransferQueue.Surroundings?
+  private var surroundings = TransferQueue.Surroundings()
   private var spools: [String: TransferSpool] = [:]
   private var known: [Key: (stamp: TransferSpool.Stamp, record: TransferRecord?)] = [:]
   private var runs: [Key: Run] = [:]
@@ -57,6 +62,8 @@ package final class TransferWorker {
   private var scanTimer: LoopTimer?
   private var nextScan = Duration.zero
   private var pathChanges = 0
+  private var inputs: [TransferQueue.Input] = []
+  private var isHandling = false
   private var isDone = false
 
   /// Prepares the worker.
@@ -88,7 +95,6 @@ package final class TransferWorker {
       lock.sign()
       try begin()
       scan()
-      look()
       if !isDone { try loop.run() }
       let wasDone = isDone
       end()
@@ -106,17 +112,27 @@ package final class TransferWorker {
   }
 
   private func begin() throws {
-    (isDone, queue, surroundings) = (false, TransferQueue(), nil)
+    (isDone, known, nextScan) = (false, [:], .zero)
+    (inputs, isHandling) = ([], false)
     let own = LoopBound(self, on: loop)
     observation = path.onPathChange { [handle = loop.handle] in handle.submit { own.value(on: $0)?.pathChanged() } }
     clock = try WallClockWatch(on: loop) { [unowned self] in handle(.tick) }
     wakeTimer = LoopTimer(on: loop) { [unowned self] in handle(.tick) }
     scanTimer = LoopTimer(on: loop) { [unowned self] in scan() }
-    powerTimer = LoopTimer(on: loop) { [unowned self] in look() }
+    powerTimer = LoopTimer(on: loop) { [unowned self] in
+      look()
+      setPowerTimer()
+    }
+    surroundings = newSurroundings
+    queue = TransferQueue(in: surroundings)
+    storeSurroundings()
   }
 
   private func end() {
-    for key in runs.keys { runs[key]?.stop() }
+    for key in runs.keys {
+      runs[key]?.stop()
+      runs[key]?.progress?.remove()
+    }
     runs = [:]
     (observation, clock, watch) = (nil, nil, nil)
     (wakeTimer, scanTimer, powerTimer) = (nil, nil, nil)
@@ -131,17 +147,33 @@ package final class TransferWorker {
   }
 
   private func look() {
+    let new = newSurroundings
+    guard new != surroundings else { return }
+    surroundings = new
+    storeSurroundings()
+    handle(.changed(new))
+  }
+
+  private var newSurroundings: TransferQueue.Surroundings {
     var new = TransferQueue.Surroundings()
     new.hasPath = path.hasPath
     new.isMetered = path.isExpensive ?? true
     new.medium = path.medium?.rawValue
     new.isOnPower = PowerSupply.isOnPower
     new.path = "\(pathChanges)"
-    guard new != surroundings else { return }
-    surroundings = new
-    // For those who list the transfers. It is of no use after the process, so it is not flushed.
-    if let text = try? JSONEncoder().encode(new) { try? text.write(to: URL(filePath: statePath), options: .atomic) }
-    handle(.changed(new))
+    return new
+  }
+
+  /// Writes what is around for those who list the transfers. It is of no use after the process, so it is not flushed.
+  private func storeSurroundings() {
+    if let text = try? JSONEncoder().encode(surroundings) {
+      try? text.write(to: URL(filePath: statePath), options: .atomic)
+    }
+  }
+
+  private func setPowerTimer() {
+    guard queue.waitsForPower else { return powerTimer?.stop() ?? () }
+    if powerTimer?.deadline == nil { powerTimer?.set(after: Self.powerInterval) }
   }
 
   private var statePath: String { "\(root)/state.json" }
@@ -165,30 +197,48 @@ package final class TransferWorker {
     }
     let all = TransferSpool.all()
     if watch == nil || Set(all.map(\.identifier)) != Set(spools.keys) {
-      watch = try? PathWatch(of: [], folders: [root] + all.map(\.folder), hearsArrivalsOnly: true, on: loop) {
+      let new = try? PathWatch(of: [], folders: [root] + all.map(\.folder), hearsArrivalsOnly: true, on: loop) {
         [unowned self] in scan()
       }
+      // Without a new one, for want of a descriptor, the old one and the timer have to do.
+      if let new { watch = new } else { scanTimer?.set(after: Self.retryInterval) }
     }
     spools = Dictionary(all.map { ($0.identifier, $0) }) { first, _ in first }
     var items: [TransferQueue.Item] = []
     var found = Set<Key>()
     for spool in all {
-      for (id, stamp) in spool.stamps() {
+      guard let stamps = spool.stamps() else {
+        // What was known of it stays.
+        for (key, value) in known where key.session == spool.identifier {
+          found.insert(key)
+          if let record = value.record, record.phase != .ended { items.append(item(record, key)) }
+        }
+        scanTimer?.set(after: Self.retryInterval)
+        continue
+      }
+      for (id, stamp) in stamps {
         let key = Key(session: spool.identifier, id: id)
         found.insert(key)
-        if known[key]?.stamp != stamp { known[key] = (stamp, spool.record(id)) }
-        guard let record = known[key]?.record, record.phase != .ended else { continue }
-        if record.phase == .sending, runs[key] == nil {
-          // It was on its way when its process ended.
-          settle(key, .failure(Self.outcomeUnknown))
-        } else {
-          items.append(TransferQueue.Item(record, in: spool.identifier))
+        if known[key]?.stamp != stamp {
+          let record = spool.record(id)
+          // A record that was right is not suddenly damaged; the system may have no descriptor left.
+          if record != nil || known[key]?.record == nil { known[key] = (stamp, record) }
         }
+        guard let record = known[key]?.record, record.phase != .ended else { continue }
+        if runs[key] == nil { unsafe unlink(spool.path(id, "progress")) }
+        items.append(item(record, key))
       }
     }
     known = known.filter { found.contains($0.key) }
     nextScan = loop.now + (loop.now - began) * Self.scanPause
     handle(.found(items))
+  }
+
+  private func item(_ record: TransferRecord, _ key: Key) -> TransferQueue.Item {
+    var item = TransferQueue.Item(record, in: key.session)
+    // It was on its way when its process ended.
+    item.isLost = record.phase == .sending && runs[key] == nil
+    return item
   }
 
   private static var outcomeUnknown: HTTPError {
@@ -198,66 +248,86 @@ package final class TransferWorker {
     )
   }
 
-  /// Changes a record. A disk that is full or broken is told, and the transfer goes on as well as it can.
-  @discardableResult
-  private func change(_ key: Key, _ body: (inout TransferRecord) -> Void) -> TransferRecord? {
+  /// What has become of a change.
+  private enum Change {
+    case stored(TransferRecord)
+    /// The record is not there any more.
+    case gone
+    /// The disk is full or broken.
+    case failed
+  }
+
+  private func change(_ key: Key, _ body: (inout TransferRecord) -> Void) -> Change {
     do throws(HTTPError) {
-      return try spools[key.session]?.change(key.id, body)
+      return try spools[key.session]?.change(key.id, body).map { .stored($0) } ?? .gone
     } catch {
       StandardError.warn("\(error)".sanitizedForTerminal)
-      return nil
+      return .failed
     }
   }
 
   // MARK: The queue
 
+  /// Tells the queue, and does what it says: one input after the other, however many an output brings with it.
   private func handle(_ input: TransferQueue.Input) {
-    for output in queue.handle(input, at: loop.now, wall: Self.wall) {
-      switch output {
-      case .begin(let key): begin(key)
-      case .stop(let key):
-        runs[key]?.isStopping = true
-        runs[key]?.stop()
-      case .cancel(let key): cancel(key)
-      case .sleep(let until, let wall):
-        let wallDelay = wall.map { loop.now + .seconds(min(max($0 - Self.wall, 0.001), 1e9)) }
-        wakeTimer?.set(at: [until, wallDelay].compactMap(\.self).min())
-        powerTimer?.set(at: queue.waitsForPower ? loop.now + Self.powerInterval : nil)
-      case .done:
-        isDone = true
-        loop.stop()
-      }
+    inputs.append(input)
+    if !isHandling { handleInputs() }
+  }
+
+  private func handleInputs() {
+    isHandling = true
+    for _ in 0..<Self.mostInputs where !inputs.isEmpty {
+      for output in queue.handle(inputs.removeFirst(), at: loop.now, wall: Self.wall) { perform(output) }
+    }
+    isHandling = false
+    // The loop has other things to do as well.
+    if !inputs.isEmpty { later { if !$0.isHandling { $0.handleInputs() } } }
+  }
+
+  private func perform(_ output: TransferQueue.Output) {
+    switch output {
+    case .begin(let key): begin(key)
+    case .stop(let key):
+      runs[key]?.isStopping = true
+      runs[key]?.stop()
+    case .cancel(let key):
+      if let record = known[key]?.record { removeFiles(of: record) }
+      over(key, .failure(HTTPError(.cancelled, "cancel")))
+    case .lose(let key): over(key, .failure(Self.outcomeUnknown))
+    case .sleep(let until, let wall):
+      let wallDelay = wall.map { loop.now + .seconds(min(max($0 - Self.wall, 0.001), 1e9)) }
+      wakeTimer?.set(at: [until, wallDelay].compactMap(\.self).min())
+      setPowerTimer()
+    case .done:
+      // A later input may bring more.
+      guard inputs.isEmpty else { return }
+      isDone = true
+      loop.stop()
     }
   }
 
   private static var wall: Double { Double(KernelClock.wall.nanoseconds) / 1e9 }
 
-  private func cancel(_ key: Key) {
-    guard let record = known[key]?.record else { return }
-    if record.kind == .download { PartialFile.discard(for: URL(filePath: record.draft)) }
-    settle(key, .failure(HTTPError(.cancelled, "cancel")))
-  }
-
-  /// Stores how a transfer has ended.
-  private func settle(_ key: Key, _ result: Result<HTTPResponse, HTTPError>) {
-    change(key) { record in
-      record.phase = .ended
-      record.notice = nil
-      record.end =
-        switch result {
-        case .success(let response): .init(response, at: Self.wall)
-        case .failure(let error): .init(error, at: Self.wall)
-        }
-    }
-    unsafe unlink(spools[key.session]?.path(key.id, "progress") ?? "")
+  /// Removes what a download has left beside its target.
+  private func removeFiles(of record: TransferRecord) {
+    guard record.kind == .download else { return }
+    PartialFile.discard(for: URL(filePath: record.draft))
+    unsafe unlink(record.draft)
   }
 
   // MARK: One transfer
 
   private func begin(_ key: Key) {
-    guard let record = change(key, { $0.notice = nil }) else { return later { $0.handle(.failed(key, .disk)) } }
-    guard record.phase == .waiting || record.phase == .placing else { return later { $0.handle(.ended(key)) } }
+    guard case .stored(let record) = change(key, { $0.notice = nil }) else { return handle(.failed(key, .disk)) }
+    guard record.phase == .waiting || record.phase == .placing else { return handle(.ended(key)) }
+    // It may have been changed since the queue was told.
+    guard !record.isPaused, !record.isCancelled else { return handle(.stopped(key)) }
     runs[key] = Run(record: record)
+    if record.phase == .placing { return finish(key, record.end?.response) }
+    if record.kind == .download, unsafe access(record.draft, F_OK) == 0 {
+      // It was complete when its process ended.
+      return ended(key, .success(HTTPResponse(status: .ok)))
+    }
     let command = CredentialCommand(words: record.settings.credentialCommand)
     guard !command.words.isEmpty else { return start(key, CredentialCommand.Credentials()) }
     // The command may take its time.
@@ -279,7 +349,11 @@ package final class TransferWorker {
     switch credentials {
     case .failure(let error): ended(key, .failure(error))
     case .success(let credentials):
-      guard runs[key]?.isStopping == false else { return ended(key, .failure(HTTPError(.cancelled, "cancel"))) }
+      guard runs[key]?.isStopping == false else {
+        // Nothing was sent.
+        leave(key)
+        return handle(.stopped(key))
+      }
       start(key, credentials)
     }
   }
@@ -287,15 +361,26 @@ package final class TransferWorker {
   private func start(_ key: Key, _ credentials: CredentialCommand.Credentials) {
     guard let record = runs[key]?.record, let spool = spools[key.session] else { return }
     do throws(HTTPError) {
-      if record.phase == .placing { return finish(key, record.end?.response) }
       let session = try session(record)
       let progress = try ProgressFile(spool.path(record.id, "progress"))
       runs[key]?.progress = progress
-      let options = options(record, credentials) { progress.write($0) }
-      if record.kind == .upload, !record.mayRepeat {
+      var options = options(record, credentials) { progress.write($0) }
+      if record.mustNotRepeat {
         // From here on, a process that finds the record does not know what the server has done.
-        guard change(key, { $0.phase = .sending }) != nil else {
-          throw HTTPError(.fileFailed, "store the transfer", code: ENOSPC, domain: .system)
+        let change = change(key) { if !$0.isPaused, !$0.isCancelled { $0.phase = .sending } }
+        guard case .stored(let now) = change else {
+          leave(key)
+          return handle(.failed(key, .disk))
+        }
+        guard now.phase == .sending else {
+          leave(key)
+          return handle(.stopped(key))
+        }
+        if let wasRedirected = runs[key]?.wasRedirected {
+          options.onRedirect = { redirect in
+            wasRedirected.withLock { $0 = true }
+            return redirect.next
+          }
         }
       }
       var request = record.request
@@ -314,7 +399,8 @@ package final class TransferWorker {
     let key = SessionKey(
       kind: record.kind, pinning: settings.pinning, userAgent: settings.userAgent,
       acceptsCompressedResponses: settings.acceptsCompressedResponses)
-    if let session = sessions[key] { return session }
+    // On a connection that was used before, libcurl may send a request that was lost once more.
+    if let session = sessions[key], !record.mustNotRepeat { return session }
     var configuration = HTTPSessionConfiguration()
     configuration.userAgent = settings.userAgent
     configuration.acceptsCompressedResponses = settings.acceptsCompressedResponses
@@ -324,7 +410,7 @@ package final class TransferWorker {
     configuration.handlesCookies = false
     let session = try HTTPSessionManager(
       configuration: configuration, policy: settings.pinning?.policy() ?? .system, observer: observer, path: path)
-    sessions[key] = session
+    if !record.mustNotRepeat { sessions[key] = session }
     return session
   }
 
@@ -382,11 +468,14 @@ package final class TransferWorker {
             return .success(reply.response)
           } catch {
             // The server has answered, so the request is not sent again.
-            return .failure(HTTPError(.other, "store the response", message: error.message, underlying: error))
+            var failure = HTTPError(.other, "store the response", message: error.message, underlying: error)
+            failure.response = reply.response
+            return .failure(failure)
           }
         })
     }
-    runs[key]?.stop = { task.cancel() }
+    // The task does not hold its session.
+    runs[key]?.stop = { withExtendedLifetime(session) { task.cancel() } }
     task.resume()
   }
 
@@ -403,10 +492,13 @@ package final class TransferWorker {
     switch result {
     case .success(let response):
       guard run.record.kind == .download else { return over(key, .success(response)) }
-      change(key) { record in
+      // The name of the draft must be on the disk before the record that speaks of it.
+      OpenFile.flushFolder(of: run.record.draft)
+      let change = change(key) { record in
         record.phase = .placing
         record.end = .init(response, at: Self.wall)
       }
+      if case .failed = change { return again { $0.ended(key, result) } }
       finish(key, response)
     case .failure(let error): failed(key, run, error)
     }
@@ -420,6 +512,12 @@ package final class TransferWorker {
       if draft.status != nil {
         let target = try OpenFile.name(of: URL(filePath: record.file), replacesExisting: record.replacesExisting)
         try draft.place(at: target, replacesExisting: record.replacesExisting)
+        OpenFile.flushFolder(of: record.file)
+      } else if try FileName(record.file).status == nil {
+        // Neither is there: the disk has lost the draft, or is another one.
+        leave(key)
+        _ = change(key) { ($0.phase, $0.end) = (.waiting, nil) }
+        return handle(.failed(key, .disk))
       }
       over(key, .success(response ?? HTTPResponse(status: .ok)))
     } catch {
@@ -427,10 +525,25 @@ package final class TransferWorker {
     }
   }
 
+  /// Stores how a transfer has ended, as often as it takes, and tells the queue.
   private func over(_ key: Key, _ result: Result<HTTPResponse, HTTPError>) {
-    settle(key, result)
+    let change = change(key) { record in
+      record.phase = .ended
+      record.notice = nil
+      record.end =
+        switch result {
+        case .success(let response): .init(response, at: Self.wall)
+        case .failure(let error): .init(error, at: Self.wall)
+        }
+    }
+    if case .failed = change { return again { $0.over(key, result) } }
     leave(key)
     handle(.ended(key))
+  }
+
+  /// Does something after a while, because the disk was full.
+  private func again(_ body: @escaping (TransferWorker) -> Void) {
+    loop.schedule(after: Self.retryInterval) { [weak self] in if let self { body(self) } }
   }
 
   /// Forgets a run.
@@ -440,21 +553,24 @@ package final class TransferWorker {
   }
 
   private func failed(_ key: Key, _ run: Run, _ error: HTTPError) {
-    let mustNotRepeat = run.record.kind == .upload && !run.record.mayRepeat
-    if mustNotRepeat, !error.provesNothingSent {
+    if run.record.mustNotRepeat, !error.provesNothingSent || run.wasRedirected.withLock({ $0 }) {
       return over(key, .failure(error.response == nil ? Self.outcomeUnknown : error))
     }
     if run.isStopping, error.kind == .cancelled {
-      if mustNotRepeat { change(key) { $0.phase = .waiting } }
       leave(key)
       return handle(.stopped(key))
     }
-    guard let failure = failure(key, error) else { return over(key, .failure(error)) }
-    leave(key)
-    change(key) { record in
+    guard let failure = failure(key, error) else {
+      removeFiles(of: run.record)
+      return over(key, .failure(error))
+    }
+    let change = change(key) { record in
       if record.phase == .sending { record.phase = .waiting }
       record.notice = failure == .disk ? "no room is left for \(record.file)" : "\(error.kind): \(error.message)"
     }
+    // A record that still says that the request is on its way would be told as that.
+    if case .failed = change, run.record.mustNotRepeat { return again { $0.ended(key, .failure(error)) } }
+    leave(key)
     handle(.failed(key, failure))
   }
 
@@ -485,6 +601,7 @@ extension TransferQueue.Item {
   init(_ record: TransferRecord, in session: String) {
     self.init(id: record.id, number: record.number, session: session, host: record.request.authority ?? "")
     isLocal = Authority(host).map { Self.isLocal($0.host) } ?? false
+    isOnce = record.mustNotRepeat
     priority = record.priority
     (isPaused, isCancelled) = (record.isPaused, record.isCancelled)
     (needsUnmetered, needsPower) = (record.conditions.isUnmetered, record.conditions.isOnPower)
@@ -523,6 +640,13 @@ extension HTTPError {
 }
 
 extension OpenFile {
+  /// Flushes the folder of a file to its disk, so that the names in it outlive a loss of power.
+  fileprivate static func flushFolder(of path: String) {
+    let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+    let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if number >= 0 { fsync(OpenFile(owning: number).number) }
+  }
+
   /// Writes a file that only this user can read, and flushes it to the disk.
   fileprivate static func write(_ bytes: [UInt8], toTrusted path: String) throws(HTTPError) {
     let name = try FileName(path)

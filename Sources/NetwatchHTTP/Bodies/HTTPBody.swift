@@ -119,9 +119,10 @@ extension HTTPBody {
 extension HTTPBody {
   /// Writes the whole body to a file, which gets its name when it is complete.
   ///
+  /// - Parameter isFlushed: Whether the file is flushed to its disk before it gets its name. Default: false.
   /// - Returns: The file as a body of the same type and encoding.
   /// - Throws: `fileFailed`, the error of the body, or `cancelled` if the Swift task is cancelled.
-  func write(to url: URL, replacesExisting: Bool) async throws(HTTPError) -> HTTPBody {
+  func write(to url: URL, replacesExisting: Bool, isFlushed: Bool = false) async throws(HTTPError) -> HTTPBody {
     let (news, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     var wakes = news.makeAsyncIterator()
     let file = try NewFile(for: url, replacesExisting: replacesExisting)
@@ -149,7 +150,7 @@ extension HTTPBody {
         left -= Int64(count)
       }
     }
-    try file.place()
+    try file.place(isFlushed: isFlushed)
     return try .file(url, contentType: contentType, contentEncoding: contentEncoding)
   }
 
