@@ -497,7 +497,8 @@ extension BackgroundSession {
 
     private func tell(_ record: TransferRecord) {
       let isNew = state.withLock { $0.told.insert(record.id).inserted }
-      if isNew { events.yield(BackgroundEnd(record, in: spool)) }
+      // The record may have been read before it was acknowledged, and be forgotten since.
+      if isNew, !spool.isGone(record.id) { events.yield(BackgroundEnd(record, in: spool)) }
     }
   }
 }
