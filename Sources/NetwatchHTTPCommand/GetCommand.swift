@@ -35,9 +35,8 @@ struct GetCommand {
   }
 
   func run() throws -> ProcessEnding {
-    if options.isForLater { return try LaterCommand(options).run() }
     do {
-      return try Getter(options).run()
+      return try options.isForLater ? LaterCommand(options).run() : Getter(options).run()
     } catch let failure as GetFailure {
       StandardError.warn(failure.description.sanitizedForTerminal)
       return .exited(1)

@@ -26,6 +26,12 @@ struct LaterCommand {
       }
       guard address.isSecure || options.pins.isEmpty else { throw PlainError("--pin needs a URL with https://.") }
     }
+    for text in options.headers {
+      let name = try HTTPField(option: text).name
+      guard ![.authorization, .proxyAuthorization, .cookie].contains(name) else {
+        throw PlainError("The field '\(name)' would be stored; give the user and the password by --credential-command.")
+      }
+    }
     if options.output == "-" { throw PlainError("--later needs a file; leave out --output -.") }
     if options.output != nil, options.urls.count > 1 {
       throw PlainError("--output names one file; leave it out, or give one URL.")
@@ -45,14 +51,21 @@ struct LaterCommand {
         let file = URL(literally: options.output ?? address.fileName ?? "")
         var conditions = BackgroundConditions()
         (conditions.isUnmetered, conditions.isOnPower) = (options.path == .unmetered, options.isOnPower)
-        let task = try await session.downloadTask(
-          try Getter.request(address, headers: options.headers), to: file, replacesExisting: options.replacesFile,
-          conditions: conditions)
+        let request = try Getter.request(address, headers: options.headers)
+        let task: BackgroundTask
+        do throws(HTTPError) {
+          task = try await session.downloadTask(
+            request, to: file, replacesExisting: options.replacesFile,
+            conditions: conditions)
+        } catch {
+          throw GetFailure(error, address, options.output ?? address.fileName ?? "", pins: !options.pins.isEmpty)
+        }
         try task.resume()
         if !options.isQuiet {
           StandardError.write("\(task.id.prefix { $0 != "-" }): \(file.lastPathComponent.sanitizedForTerminal)\n")
         }
       }
+      try session.startWorker()
       if !options.isQuiet { StandardError.write("netwatch transfers shows how far they are.\n") }
       return .exited(0)
     }

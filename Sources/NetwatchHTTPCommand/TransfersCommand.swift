@@ -32,6 +32,7 @@ struct TransfersCommand {
 
   private func change(_ action: TransfersOptions.Action, _ rows: [Row]) throws -> ProcessEnding {
     var isMissing = false
+    var hasChanged = false
     var chosen: [Row] = []
     for id in ids {
       let found = rows.filter { $0.name == id || $0.record.id == id }
@@ -50,10 +51,15 @@ struct TransfersCommand {
       case .resume where !isOver: try row.spool.change(row.record.id) { $0.isPaused = false }
       case .cancel where !isOver: try row.spool.change(row.record.id) { $0.isCancelled = true }
       case .clear where isOver: try row.spool.remove(row.record.id)
-      default: break
+      default:
+        guard !ids.isEmpty else { continue }
+        StandardError.warn("transfer \(row.name) has \(isOver ? "ended" : "not ended; cancel it first")")
+        isMissing = true
+        continue
       }
+      hasChanged = true
     }
-    if action == .resume || action == .cancel { try TransferWorker.start() }
+    if hasChanged, action == .resume || action == .cancel { try TransferWorker.start() }
     return .exited(isMissing ? 1 : 0)
   }
 

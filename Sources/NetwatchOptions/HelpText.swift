@@ -102,7 +102,7 @@ package struct HelpText {
       wait, open          wait for the network; open a captive portal's login page
       run, serve          show "busy" while a command runs; run the shared service
       top, log, report    traffic by program; past outages, as text or as a page
-      get                 download a file, and resume an interrupted download
+      get, transfers      download and resume a file; show those in the background
       snippet             print the configuration of a status bar
       replay, test-hook   play a recording; try a hook
     State

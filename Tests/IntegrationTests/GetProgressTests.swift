@@ -132,7 +132,7 @@ import Testing
     let child = try server.begin("\(Self.url)it", "--retry", "9")
     try server.wait(for: "it.netwatch-part", bytes: 1)
     let maps = try maps(of: child)
-    #expect(maps.contains("libcurl") && maps.contains("/netwatch-http") && !maps.contains("libnl-route"))
+    #expect(maps.contains("libcurl") && maps.contains("/netwatch-http"))
     let follow = try server.network.follow()
     _ = try follow.next()
     #expect(try !self.maps(of: follow.process).contains("libcurl"))
@@ -162,7 +162,7 @@ import Testing
   @Test func `that program speaks as netwatch, of which it is a part`() throws {
     let help = try ChildProcess.run([Programs.netwatch, "get", "--help"])
     #expect(help.ending == .exited(0))
-    #expect(help.output.contains { $0.hasPrefix("USAGE: netwatch get <url> [--output <file>]") }, "\(help.output)")
+    #expect(help.output.contains { $0.hasPrefix("USAGE: netwatch get <url> ... [--output <file>]") }, "\(help.output)")
     let wrong = try ChildProcess.run([Programs.netwatch, "get", "--forse", "http://127.0.0.1/it"])
     #expect(wrong.ending == .exited(64))
     #expect(wrong.error.hasPrefix("Error: Unknown option '--forse'"), "\(wrong.error)")

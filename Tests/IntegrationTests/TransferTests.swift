@@ -163,13 +163,35 @@ import Testing
     #expect(try netwatch("transfers").output == ["1  missing  failed: the server answers 404 Not Found"])
   }
 
-  @Test func `a file that is there stays, and nothing is asked of the server`() throws {
+  @Test func `a file that is there stays, and is told at once`() throws {
     try "mine".write(toFile: server.home.file("it"), atomically: true, encoding: .utf8)
+    let result = try netwatch("get", "--later", "\(Self.url)it", "-o", server.home.file("it"))
+    #expect(result.ending == .exited(1))
+    #expect(
+      result.error.hasSuffix("it is there already; --force replaces it, and --output names another"), "\(result.error)")
+    #expect(try list.isEmpty)
+  }
+
+  @Test func `a file that comes into its place stays, and so does what has arrived`() throws {
     try later("\(Self.url)it")
+    try waitForPart()
+    try "mine".write(toFile: server.home.file("it"), atomically: true, encoding: .utf8)
+    try go()
+    try killWorker()
+    _ = try netwatch("transfers", "resume")
     try eventually(states) { $0 == ["failed"] }
-    #expect(try list.first?["reason"]?.contains("File exists") == true)
-    #expect(server.answers == [])
     #expect(try String(contentsOfFile: server.home.file("it"), encoding: .utf8) == "mine")
+  }
+
+  @Test func `what makes no sense for a transfer is said`() throws {
+    try go()
+    try later("\(Self.url)it")
+    try eventually(states) { $0 == ["done"] }
+    for action in ["pause", "resume", "cancel"] {
+      let result = try netwatch("transfers", action, "1")
+      #expect(result.ending == .exited(1) && result.error == "netwatch: transfer 1 has ended", "\(result.error)")
+    }
+    #expect(try netwatch("transfers", "clear", "1").ending == .exited(0))
   }
 
   @Test func `a folder that is gone fails with a sentence`() throws {
@@ -227,8 +249,8 @@ import Testing
     for arguments in [["-H", "Authorization: Basic eA=="], ["-H", "Cookie: a=b"]] {
       let result = try ChildProcess.run(
         server.command([Programs.netwatch, "get", "--later", "\(Self.url)it"] + arguments), environment: environment)
-      #expect(result.ending == .exited(2))
-      #expect(result.error.contains("would be stored on the disk; give a credentialCommand"), "\(result.error)")
+      #expect(result.ending == .exited(64))
+      #expect(result.error.contains("would be stored; give the user and the password by --credential-command."))
     }
     let inURL = try netwatch("get", "--later", "http://ali:secret@127.0.0.1/it")
     #expect(inURL.ending == .exited(64) && !inURL.error.contains("secret"))

@@ -204,8 +204,10 @@ import Testing
 
   @Test func `a hundred tasks that fail at once are all told`() async throws {
     let session = try session()
+    var tasks: [BackgroundTask] = []
+    for _ in 0..<100 { tasks.append(try await session.downloadTask("it", to: folder.url("it"))) }
     try folder.write("mine", to: "it")
-    for _ in 0..<100 { try await session.downloadTask("it", to: folder.url("it")).resume() }
+    for task in tasks { try task.resume() }
     var ids: Set<String> = []
     for await end in session.finishedEvents {
       #expect(throws: HTTPError.self) { try end.result.get() }

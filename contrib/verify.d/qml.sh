@@ -39,6 +39,11 @@ if [ "$is_inside" = yes ]; then
   ip -6 addr add fd00::23/64 dev enp1s0 nodad
   ip -6 route add default via fd00::1
   expect "IPv6 alone" path "$back" 3
+  # As NetworkManager makes it on the link itself.
+  ip addr add 192.0.0.1/32 dev enp1s0
+  ip route add default src 192.0.0.1 via inet6 fd00::1 dev enp1s0
+  expect "IPv4 that this machine translates" within_time grep -q '^qml: description ".*192\.0\.0\.1' "$work/errors"
+  ip addr del 192.0.0.1/32 dev enp1s0
   ip addr add 192.168.1.23/24 dev enp1s0
   ip route add default via 192.168.1.1
   expect "both" path '\[true,"address_changed","virtual","enp1s0",null,false,true\]'

@@ -29,8 +29,8 @@ done
 runs system netwatch-wait-online.service 'wait --quiet --timeout 30'
 runs user netwatch-targets.service '--follow --json --no-service --exec /usr/lib/netwatch/targets'
 sed -i "s|^ExecStart=/usr/lib/netwatch/netwatch-http |ExecStart=$stand_in |" "$folder/user/netwatch-transfers.service"
-grep -qx "ExecStart=$stand_in work" "$folder/user/netwatch-transfers.service" ||
-  { say "user/netwatch-transfers.service: ExecStart is not \"/usr/lib/netwatch/netwatch-http work\""; failed=1; }
+grep -qx "ExecStart=$stand_in work --wait" "$folder/user/netwatch-transfers.service" ||
+  { say "user/netwatch-transfers.service: ExecStart is not \"/usr/lib/netwatch/netwatch-http work --wait\""; failed=1; }
 sed -i "s|^ExecStopPost=.*|ExecStopPost=$stand_in|" "$folder/user/netwatch-targets.service"
 
 # verify SCOPE: checks units with systemd-analyze, which exits with 0 even after a warning.

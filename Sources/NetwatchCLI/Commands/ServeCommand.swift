@@ -42,7 +42,7 @@ struct ServeCommand {
   private func startTransfers() {
     let home = String(environment: "HOME").map { "\($0)/.local/state" }
     guard options.network == nil, let state = String(environment: "XDG_STATE_HOME") ?? home,
-      unsafe access("\(state)/netwatch/transfers/wanted", F_OK) == 0,
+      unsafe access("\(state)/netwatch/transfers/wanted.mark", F_OK) == 0,
       let program = try? HelperProgram.http.find(for: "serve")
     else { return }
     let child = try? ChildProcess.spawn(

@@ -130,6 +130,8 @@ public final class BackgroundSession: Sendable {
     guard plan.refusal != nil || plan.request.method == .get else {
       throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
     }
+    // What is in the way now is told now.
+    if plan.refusal == nil, !createsFolders { _ = try OpenFile.name(of: file, replacesExisting: replacesExisting) }
     return try store(plan, .download, file.absoluteURL, conditions, completion) { record in
       (record.replacesExisting, record.createsFolders) = (replacesExisting, createsFolders)
     }
@@ -228,7 +230,7 @@ public final class BackgroundSession: Sendable {
   }
 
   private var starter: @Sendable () -> Void {
-    { [weak self] in try? self?.startWorker() }
+    { [worker] in try? TransferWorker.start(worker?.path(percentEncoded: false)) }
   }
 
   /// Starts the program that carries out the tasks, unless it runs. A task is also begun by a worker that somebody else starts.
@@ -444,7 +446,11 @@ extension BackgroundSession {
         state.tasks[record.id] = task
         return (task, true)
       }
-      if isNew { update(task, record) }
+      if isNew {
+        // It may have ended, or be gone, since it was read.
+        update(task, spool.record(record.id) ?? record)
+        if spool.isGone(record.id) { task.status.end() }
+      }
       return task
     }
 

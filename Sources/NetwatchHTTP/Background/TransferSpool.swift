@@ -37,7 +37,11 @@ package struct TransferSpool: Sendable, Hashable {
   private init(_ identifier: String, _ folder: String, creates: Bool) throws(HTTPError) {
     self.identifier = identifier
     do throws(TrustedPath.Fault) {
-      self.folder = try TrustedPath(folder, creatingFolders: creates ? 0o700 : nil, acceptsOwnGroups: true).path
+      let place = try TrustedPath(folder, creatingFolders: creates ? 0o700 : nil, acceptsOwnGroups: true)
+      guard place.isFolder else {
+        throw .failed(path: folder, SystemError(operation: "open", code: ENOTDIR))
+      }
+      self.folder = place.path
     } catch {
       throw HTTPError(.fileFailed, "open the transfers", message: "\(error)", underlying: error)
     }
@@ -165,8 +169,11 @@ package struct TransferSpool: Sendable, Hashable {
       // The numbers of transfers that were removed are not used again.
       let last = max(numbers.max() ?? 0, lock.number)
       let record = try make(TransferRecord.id(after: last))
-      try write(record)
+      guard TransferRecord.number(of: record.id) != nil else {
+        throw HTTPError(.fileFailed, "store the transfer", message: "there are no more numbers in \(folder)")
+      }
       lock.keep(record.number)
+      try write(record)
       return record
     }
   }
@@ -269,8 +276,10 @@ package struct LockFile: ~Copyable {
 
   /// Writes a number into the file, in the place of the one before.
   borrowing func keep(_ number: Int) {
-    _ = ftruncate(file.number, 0)
-    try? file.write(Array("\(number)\n".utf8), at: 0, named: path)
+    // In the place of the old one, and not shorter, so that a full disk takes it too.
+    let digits = "\(number)"
+    let text = String(repeating: "0", count: max(0, 16 - digits.utf8.count)) + digits + "\n"
+    try? file.write(Array(text.utf8), at: 0, named: path)
     fsync(file.number)
   }
 

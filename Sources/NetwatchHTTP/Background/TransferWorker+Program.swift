@@ -7,6 +7,8 @@ import NetwatchLibC
 extension TransferWorker {
   /// The word after which `netwatch-http` is the worker.
   package static let command = "work"
+  /// The option with which it waits until no other worker runs, for a unit that would be started again and again.
+  package static let waitOption = "--wait"
   /// The option with which it starts itself in the background.
   package static let startOption = "--start"
 
@@ -35,13 +37,20 @@ extension TransferWorker {
   }
 
   /// The path of the file that is there while something is left to do.
-  static func wantedPath(_ root: String) -> String { "\(root)/wanted" }
+  static func wantedPath(_ root: String) -> String { "\(root)/wanted.mark" }
 
   /// Makes that file, for the unit that starts the worker after a restart of the machine.
   static func markWanted(_ root: String) throws(HTTPError) {
     let number = unsafe open(wantedPath(root), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard number >= 0 else { throw HTTPError(file: wantedPath(root), "open") }
     close(number)
+  }
+
+  /// Waits until no worker runs. A signal that ends programs ends this one.
+  package static func waitForOthers() throws(HTTPError) {
+    let lock = try LockFile("\(TransferSpool.root())/worker.lock")
+    try lock.wait()
+    lock.giveBack()
   }
 
   /// Whether a worker runs.

@@ -17,6 +17,8 @@ package final class TransferWorker {
     var progress: ProgressFile?
     /// Whether it was told to stop.
     var isStopping = false
+    /// Whether its request must not be sent twice, and may be on its way.
+    var isSending = false
     /// Whether the server has answered with a redirect, so that it has seen the request.
     let wasRedirected = Lock(false)
   }
@@ -39,8 +41,8 @@ package final class TransferWorker {
   private static let retryInterval = Duration.seconds(5)
   /// The most inputs of the queue in one turn of the loop.
   private static let mostInputs = 64
-  /// The most attempts at a server that answers with an error that may pass.
-  private static let mostServerFailures = 20
+  /// The most attempts without any progress at a server that refuses, for a reason that may pass.
+  private static let mostRefusals = 20
 
   private let loop: EventLoop
   private let path: any PathSource
@@ -52,7 +54,8 @@ package final class TransferWorker {
   private var spools: [String: TransferSpool] = [:]
   private var known: [Key: (stamp: TransferSpool.Stamp, record: TransferRecord?)] = [:]
   private var runs: [Key: Run] = [:]
-  private var serverFailures: [Key: Int] = [:]
+  /// The number of failures since the last one with more bytes, and the bytes.
+  private var failures: [Key: (count: Int, received: Int64)] = [:]
   private var sessions: [SessionKey: HTTPSessionManager] = [:]
   private var watch: PathWatch?
   private var observation: (any AnyObject & Sendable)?
@@ -98,7 +101,7 @@ package final class TransferWorker {
       if !isDone { try loop.run() }
       let wasDone = isDone
       end()
-      if wasDone { unsafe unlink(Self.wantedPath(root)) }
+      if wasDone, !hasWork { unsafe unlink(Self.wantedPath(root)) }
       lock.giveBack()
       guard wasDone, hasWork else { return }
       try Self.markWanted(root)
@@ -234,6 +237,13 @@ package final class TransferWorker {
     handle(.found(items))
   }
 
+  /// Reads the spools at once, because the queue knows too little, and then tells it something.
+  private func scanAgain(before input: TransferQueue.Input) {
+    nextScan = .zero
+    scan()
+    handle(input)
+  }
+
   private func item(_ record: TransferRecord, _ key: Key) -> TransferQueue.Item {
     var item = TransferQueue.Item(record, in: key.session)
     // It was on its way when its process ended.
@@ -259,7 +269,9 @@ package final class TransferWorker {
 
   private func change(_ key: Key, _ body: (inout TransferRecord) -> Void) -> Change {
     do throws(HTTPError) {
-      return try spools[key.session]?.change(key.id, body).map { .stored($0) } ?? .gone
+      guard let spool = spools[key.session] else { return .gone }
+      if let record = try spool.change(key.id, body) { return .stored(record) }
+      return spool.isGone(key.id) ? .gone : .failed
     } catch {
       StandardError.warn("\(error)".sanitizedForTerminal)
       return .failed
@@ -293,7 +305,9 @@ package final class TransferWorker {
     case .cancel(let key):
       if let record = known[key]?.record { removeFiles(of: record) }
       over(key, .failure(HTTPError(.cancelled, "cancel")))
-    case .lose(let key): over(key, .failure(Self.outcomeUnknown))
+    case .lose(let key):
+      guard spools[key.session]?.record(key.id)?.phase == .sending else { return scanAgain(before: .stopped(key)) }
+      over(key, .failure(Self.outcomeUnknown))
     case .sleep(let until, let wall):
       let wallDelay = wall.map { loop.now + .seconds(min(max($0 - Self.wall, 0.001), 1e9)) }
       wakeTimer?.set(at: [until, wallDelay].compactMap(\.self).min())
@@ -318,10 +332,12 @@ package final class TransferWorker {
   // MARK: One transfer
 
   private func begin(_ key: Key) {
-    guard case .stored(let record) = change(key, { $0.notice = nil }) else { return handle(.failed(key, .disk)) }
+    let change = change(key) { $0.notice = nil }
+    if case .gone = change { return handle(.ended(key)) }
+    guard case .stored(let record) = change else { return handle(.failed(key, .disk)) }
     guard record.phase == .waiting || record.phase == .placing else { return handle(.ended(key)) }
     // It may have been changed since the queue was told.
-    guard !record.isPaused, !record.isCancelled else { return handle(.stopped(key)) }
+    guard !record.isPaused, !record.isCancelled else { return scanAgain(before: .stopped(key)) }
     runs[key] = Run(record: record)
     if record.phase == .placing { return finish(key, record.end?.response) }
     if record.kind == .download, unsafe access(record.draft, F_OK) == 0 {
@@ -359,7 +375,11 @@ package final class TransferWorker {
   }
 
   private func start(_ key: Key, _ credentials: CredentialCommand.Credentials) {
-    guard let record = runs[key]?.record, let spool = spools[key.session] else { return }
+    guard let record = runs[key]?.record else { return }
+    guard let spool = spools[key.session] else {
+      leave(key)
+      return handle(.ended(key))
+    }
     do throws(HTTPError) {
       let session = try session(record)
       let progress = try ProgressFile(spool.path(record.id, "progress"))
@@ -374,8 +394,9 @@ package final class TransferWorker {
         }
         guard now.phase == .sending else {
           leave(key)
-          return handle(.stopped(key))
+          return scanAgain(before: .stopped(key))
         }
+        runs[key]?.isSending = true
         if let wasRedirected = runs[key]?.wasRedirected {
           options.onRedirect = { redirect in
             wasRedirected.withLock { $0 = true }
@@ -521,7 +542,13 @@ package final class TransferWorker {
       }
       over(key, .success(response ?? HTTPResponse(status: .ok)))
     } catch {
-      over(key, .failure(error))
+      guard Self.mayPass(error.code) else {
+        let message = "\(error.message); what has arrived is in \(record.draft)"
+        return over(
+          key, .failure(HTTPError(.fileFailed, error.operation, code: error.code, domain: .system, message: message)))
+      }
+      leave(key)
+      handle(.failed(key, .disk))
     }
   }
 
@@ -553,7 +580,7 @@ package final class TransferWorker {
   }
 
   private func failed(_ key: Key, _ run: Run, _ error: HTTPError) {
-    if run.record.mustNotRepeat, !error.provesNothingSent || run.wasRedirected.withLock({ $0 }) {
+    if run.isSending, !error.provesNothingSent || run.wasRedirected.withLock({ $0 }) {
       return over(key, .failure(error.response == nil ? Self.outcomeUnknown : error))
     }
     if run.isStopping, error.kind == .cancelled {
@@ -561,6 +588,7 @@ package final class TransferWorker {
       return handle(.stopped(key))
     }
     guard let failure = failure(key, error) else {
+      // Nobody else can go on with what has arrived.
       removeFiles(of: run.record)
       return over(key, .failure(error))
     }
@@ -569,7 +597,7 @@ package final class TransferWorker {
       record.notice = failure == .disk ? "no room is left for \(record.file)" : "\(error.kind): \(error.message)"
     }
     // A record that still says that the request is on its way would be told as that.
-    if case .failed = change, run.record.mustNotRepeat { return again { $0.ended(key, .failure(error)) } }
+    if case .failed = change, run.isSending { return again { $0.ended(key, .failure(error)) } }
     leave(key)
     handle(.failed(key, failure))
   }
@@ -578,16 +606,30 @@ package final class TransferWorker {
   private func failure(_ key: Key, _ error: HTTPError) -> TransferQueue.Failure? {
     switch error.kind {
     case .timedOut, .notResolved, .cannotConnect, .connectionLost, .pathLost, .notReachable: return .network
-    case .fileFailed where [ENOSPC, EDQUOT].contains(error.code): return .disk
+    case .fileFailed where Self.mayPass(error.code): return .disk
+    // A login page, a locked keyring, no thread: all of them may pass, or be for ever.
+    case .secureConnectionFailed, .serverCertificateUntrusted, .notAuthenticated, .other, .invalidated:
+      return mayTryAgain(key) ? .server(retryAfter: nil) : nil
     case .badServerResponse:
-      let count = (serverFailures[key] ?? 0) + 1
-      serverFailures[key] = count
-      guard count < Self.mostServerFailures, let response = error.response,
-        [408, 425, 429, 500, 502, 503, 504].contains(response.status.code)
+      guard let response = error.response, [408, 425, 429, 500, 502, 503, 504].contains(response.status.code),
+        mayTryAgain(key)
       else { return nil }
       return .server(retryAfter: response.headerFields[.retryAfter].flatMap { Int64($0) }.map { .seconds($0) })
     default: return nil
     }
+  }
+
+  /// Whether a failure of a file may pass: there is no room, no descriptor, no memory, or the disk has a fault.
+  private static func mayPass(_ code: CInt) -> Bool {
+    [ENOSPC, EDQUOT, EIO].contains(code) || SystemError.isPassing(code)
+  }
+
+  /// Counts a refusal. More bytes than at the last one begin a new count.
+  private func mayTryAgain(_ key: Key) -> Bool {
+    let received = spools[key.session].flatMap { ProgressFile.read($0.path(key.id, "progress")) }?.received ?? 0
+    let last = failures[key] ?? (0, 0)
+    failures[key] = (received > last.received ? 1 : last.count + 1, max(received, last.received))
+    return (failures[key]?.count ?? 0) < Self.mostRefusals
   }
 
   /// Does something after the present work.

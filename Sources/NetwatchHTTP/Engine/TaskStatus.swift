@@ -45,7 +45,8 @@ final class TaskStatus: Sendable {
         facts.progress = progress
         change.progress = facts.updates?.stage(progress)
       }
-      if let state, state != facts.state {
+      // Nothing comes after the end.
+      if let state, state != facts.state, facts.state != .finished {
         facts.state = state
         change.state = facts.states?.stage(state)
       }
