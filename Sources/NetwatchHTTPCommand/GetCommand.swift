@@ -18,10 +18,11 @@ struct GetCommand {
       } else if options.path != nil || options.isOnPower || !options.credentialCommand.isEmpty {
         throw PlainError("--for, --on-power and --credential-command need --later.")
       }
-      let address = try WebAddress(options.url)
-      guard address.isSecure || options.pins.isEmpty else { throw PlainError("--pin needs a URL with https://.") }
-      guard options.output != nil || address.fileName != nil else {
-        throw PlainError("The URL does not end in a file's name; give one with --output.")
+      for address in try options.urls.map(WebAddress.init) {
+        guard address.isSecure || options.pins.isEmpty else { throw PlainError("--pin needs a URL with https://.") }
+        guard options.output != nil || address.fileName != nil else {
+          throw PlainError("The URL does not end in a file's name; give one with --output.")
+        }
       }
       for header in options.headers { _ = try HTTPField(option: header) }
     } catch {

@@ -21,10 +21,6 @@ struct LaterCommand {
       guard address.user == nil else {
         throw PlainError("The user and the password of the URL would be stored; give them by --credential-command.")
       }
-      guard options.output != nil || address.fileName != nil else {
-        throw PlainError("The URL does not end in a file's name; give one with --output.")
-      }
-      guard address.isSecure || options.pins.isEmpty else { throw PlainError("--pin needs a URL with https://.") }
     }
     for text in options.headers {
       let name = try HTTPField(option: text).name

@@ -33,7 +33,7 @@ extension HTTPSessionManager {
   /// ```swift
   /// let session = try HTTPSessionManager.background("models")
   /// let task = try await session.downloadTask("https://example.org/model.bin", to: file, conditions: .discretionary)
-  /// task.resume()
+  /// try task.resume()
   /// for await end in session.finishedEvents {
   ///   print(end.file.path, end.result)
   ///   try await end.acknowledge()
@@ -189,7 +189,7 @@ public final class BackgroundSession: Sendable {
     let record = try spool.insert { (id: String) throws(HTTPError) -> TransferRecord in
       var record = TransferRecord(
         id: id, kind: kind, request: request, file: file.path(percentEncoded: false),
-        made: Double(KernelClock.wall.nanoseconds) / 1e9)
+        made: TransferRecord.now)
       record.label = plan.options.label
       record.conditions = .init(conditions, plan.options)
       record.priority = conditions.priority

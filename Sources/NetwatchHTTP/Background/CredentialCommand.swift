@@ -57,34 +57,31 @@ struct CredentialCommand: Sendable {
       program, arguments, descriptors: [(nothing.rawValue, STDIN_FILENO), (pipe.write, STDOUT_FILENO)],
       closesOthers: true)
     pipe.closeWrite()
-    let end = KernelClock.monotonic.now + patience
+    let deadline = KernelClock.monotonic.now + patience
+    func end() -> String? {
+      kill(-process, SIGKILL)
+      _ = ChildProcess.waitForEnd(of: process)
+      return nil
+    }
     var bytes: [UInt8] = []
     var room = [UInt8](repeating: 0, count: 4_096)
     while true {
-      let left = end - KernelClock.monotonic.now
+      let left = deadline - KernelClock.monotonic.now
       var waiting = pollfd(fd: pipe.read, events: Int16(POLLIN), revents: 0)
       guard left > .zero, bytes.count <= mostBytes,
         unsafe poll(&waiting, 1, CInt(clamping: left.components.seconds * 1_000 + 1)) >= 0 || errno == EINTR
-      else {
-        kill(-process, SIGKILL)
-        _ = ChildProcess.waitForEnd(of: process)
-        return nil
-      }
+      else { return end() }
       guard waiting.revents != 0 else { continue }
       let count = unsafe NetwatchLibC.read(pipe.read, &room, room.count)
       if count > 0 { bytes += room[..<count] } else if count == 0 || errno != EINTR { break }
     }
     // It may have closed its output, and go on.
     var ending = ChildProcess.ending(of: process)
-    while ending == nil, KernelClock.monotonic.now < end {
+    while ending == nil, KernelClock.monotonic.now < deadline {
       usleep(10_000)
       ending = ChildProcess.ending(of: process)
     }
-    if ending == nil {
-      kill(-process, SIGKILL)
-      _ = ChildProcess.waitForEnd(of: process)
-      return nil
-    }
+    if ending == nil { return end() }
     guard ending == .exited(0) else { return "" }
     return String(decoding: bytes, as: UTF8.self)
   }

@@ -169,8 +169,7 @@ package struct TransferQueue: Sendable {
 
   /// Whether the conditions of a transfer hold, beside the path and its time.
   private func isAllowed(_ item: Item) -> Bool {
-    !item.isPaused && !item.isCancelled && !(item.needsUnmetered && surroundings.isMetered)
-      && !(item.needsPower && !surroundings.isOnPower)
+    !(item.needsUnmetered && surroundings.isMetered) && !(item.needsPower && !surroundings.isOnPower)
       && item.accepts(surroundings.medium)
   }
 

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HTTPTypes
 import Netwatch
+import NetwatchEventLoop
 import NetwatchLibC
 
 /// A transfer of a background session as its spool keeps it: what to do, when it may be done, and how it has ended.
@@ -166,6 +167,9 @@ package struct TransferRecord: Codable, Hashable, Sendable {
 
   /// Whether it is an upload that must not be sent twice.
   var mustNotRepeat: Bool { kind == .upload && !mayRepeat }
+
+  /// The time of the wall clock, in seconds since 1970.
+  static var now: Double { Double(KernelClock.wall.nanoseconds) / 1e9 }
 
   /// The path of the folder of the file.
   var folder: String { URL(filePath: file).deletingLastPathComponent().path(percentEncoded: false) }

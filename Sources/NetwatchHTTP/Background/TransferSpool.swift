@@ -90,7 +90,7 @@ package struct TransferSpool: Sendable, Hashable {
   package func content() -> Content {
     var content = Content()
     let decoder = JSONDecoder()
-    for name in FileDescriptor.names(inFolder: folder) where name.hasSuffix(".json") || name.hasSuffix(".damaged") {
+    for name in FileDescriptor.names(inFolder: folder) where name.hasSuffix(".json") {
       let id = String(name.prefix { $0 != "." })
       if let record = record(id, decoder) {
         content.records.append(record)
@@ -222,12 +222,7 @@ package struct TransferSpool: Sendable, Hashable {
       draft.remove()
       throw error
     }
-    flushFolder()
-  }
-
-  private func flushFolder() {
-    let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if number >= 0 { fsync(OpenFile(owning: number).number) }
+    OpenFile.flushFolder(of: place.path)
   }
 
   /// Runs `body` while no other process changes the spool.

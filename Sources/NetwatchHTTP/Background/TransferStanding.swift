@@ -35,7 +35,7 @@ extension TransferRecord {
   private func reason(_ surroundings: TransferQueue.Surroundings?) -> String {
     guard let surroundings else { return "waits for the program that carries it out" }
     let item = TransferQueue.Item(self, in: "")
-    if let time = conditions.notBefore, time > Double(KernelClock.wall.nanoseconds) / 1e9 {
+    if let time = conditions.notBefore, time > Self.now {
       return "waits until \(Self.text(time))"
     }
     if !surroundings.hasPath, !item.isLocal { return "waits for the network" }

@@ -109,9 +109,7 @@ package final class TransferWorker {
   }
 
   private var hasWork: Bool {
-    TransferSpool.all().contains { spool in
-      spool.content().records.contains { $0.phase != .ended && !($0.isPaused && !$0.isCancelled) }
-    }
+    TransferSpool.all().contains { $0.content().records.contains(where: \.wantsWorker) }
   }
 
   private func begin() throws {
@@ -289,7 +287,7 @@ package final class TransferWorker {
   private func handleInputs() {
     isHandling = true
     for _ in 0..<Self.mostInputs where !inputs.isEmpty {
-      for output in queue.handle(inputs.removeFirst(), at: loop.now, wall: Self.wall) { perform(output) }
+      for output in queue.handle(inputs.removeFirst(), at: loop.now, wall: TransferRecord.now) { perform(output) }
     }
     isHandling = false
     // The loop has other things to do as well.
@@ -309,7 +307,7 @@ package final class TransferWorker {
       guard spools[key.session]?.record(key.id)?.phase == .sending else { return scanAgain(before: .stopped(key)) }
       over(key, .failure(Self.outcomeUnknown))
     case .sleep(let until, let wall):
-      let wallDelay = wall.map { loop.now + .seconds(min(max($0 - Self.wall, 0.001), 1e9)) }
+      let wallDelay = wall.map { loop.now + .seconds(min(max($0 - TransferRecord.now, 0.001), 1e9)) }
       wakeTimer?.set(at: [until, wallDelay].compactMap(\.self).min())
       setPowerTimer()
     case .done:
@@ -319,8 +317,6 @@ package final class TransferWorker {
       loop.stop()
     }
   }
-
-  private static var wall: Double { Double(KernelClock.wall.nanoseconds) / 1e9 }
 
   /// Removes what a download has left beside its target.
   private func removeFiles(of record: TransferRecord) {
@@ -517,7 +513,7 @@ package final class TransferWorker {
       OpenFile.flushFolder(of: run.record.draft)
       let change = change(key) { record in
         record.phase = .placing
-        record.end = .init(response, at: Self.wall)
+        record.end = .init(response, at: TransferRecord.now)
       }
       if case .failed = change { return again { $0.ended(key, result) } }
       finish(key, response)
@@ -559,8 +555,8 @@ package final class TransferWorker {
       record.notice = nil
       record.end =
         switch result {
-        case .success(let response): .init(response, at: Self.wall)
-        case .failure(let error): .init(error, at: Self.wall)
+        case .success(let response): .init(response, at: TransferRecord.now)
+        case .failure(let error): .init(error, at: TransferRecord.now)
         }
     }
     if case .failed = change { return again { $0.over(key, result) } }
@@ -682,13 +678,6 @@ extension HTTPError {
 }
 
 extension OpenFile {
-  /// Flushes the folder of a file to its disk, so that the names in it outlive a loss of power.
-  fileprivate static func flushFolder(of path: String) {
-    let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
-    let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    if number >= 0 { fsync(OpenFile(owning: number).number) }
-  }
-
   /// Writes a file that only this user can read, and flushes it to the disk.
   fileprivate static func write(_ bytes: [UInt8], toTrusted path: String) throws(HTTPError) {
     let name = try FileName(path)

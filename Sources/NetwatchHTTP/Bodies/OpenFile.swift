@@ -148,6 +148,13 @@ extension OpenFile {
     }
   }
 
+  /// Flushes the folder of a file to its disk, so that the names in it outlive a loss of power.
+  static func flushFolder(of path: String) {
+    let folder = URL(filePath: path).deletingLastPathComponent().path(percentEncoded: false)
+    let number = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    if number >= 0 { fsync(OpenFile(owning: number).number) }
+  }
+
   /// Returns sixteen hexadecimal digits that distinguish texts: FNV-1a of 64 bits, which does not resist deliberate collisions.
   static func fingerprint(_ text: some StringProtocol) -> String {
     hexadecimal(text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 })
