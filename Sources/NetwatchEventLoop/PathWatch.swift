@@ -16,7 +16,10 @@ package final class PathWatch {
   private static let longestWay = 40
 
   private let paths: [String]
-  private let folders: [String]
+  /// The folders in which every file matters.
+  package var folders: [String] {
+    didSet { if folders != oldValue { watchAgain() } }
+  }
   private let mask: UInt32
   private let changed: () -> Void
   private let loop: EventLoop
@@ -29,6 +32,8 @@ package final class PathWatch {
   /// Tries again what the kernel had no room for.
   private var retry: Retry?
   private var lacksRoom = false
+  /// Whether the kernel had room for everything. If not, changes may be missed, until it has.
+  package var isWhole: Bool { !lacksRoom }
 
   /// Starts to watch.
   ///
@@ -58,8 +63,7 @@ package final class PathWatch {
     registration = try loop.watch(descriptor.rawValue, for: .readable) { [unowned self] _ in
       guard readsNews() else { return }
       // The way to a file may have changed.
-      watchAll()
-      if lacksRoom { retry?.beginLater() }
+      watchAgain()
       self.changed()
     }
     retry = Retry(on: loop) { [unowned self] in
@@ -69,8 +73,7 @@ package final class PathWatch {
       if isDone { self.changed() }
       return isDone
     }
-    watchAll()
-    if lacksRoom { retry?.beginLater() }
+    watchAgain()
   }
 
   deinit { if let registration { loop.remove(registration) } }
@@ -106,6 +109,11 @@ package final class PathWatch {
     guard let names = names[watch] else { return false }
     return wholeFolders.contains(watch) || names.contains(name)
       || mask & UInt32(IN_IGNORED | IN_MOVE_SELF) != 0
+  }
+
+  private func watchAgain() {
+    watchAll()
+    if lacksRoom { retry?.beginLater() }
   }
 
   private func watchAll() {

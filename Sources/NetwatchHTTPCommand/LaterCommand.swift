@@ -42,7 +42,7 @@ struct LaterCommand {
       Self.session, configuration: configuration, policy: try Getter.policy(pins: options.pins),
       credentialCommand: options.credentialCommand)
     return try Waiting.run { [options] in
-      for url in options.urls {
+      for (place, url) in options.urls.enumerated() {
         let address = try WebAddress(url)
         let file = URL(literally: options.output ?? address.fileName ?? "")
         var conditions = BackgroundConditions()
@@ -54,6 +54,7 @@ struct LaterCommand {
             request, to: file, replacesExisting: options.replacesFile,
             conditions: conditions)
         } catch {
+          if place > 0 { StandardError.warn("the \(place) before this one are stored; netwatch transfers lists them") }
           throw GetFailure(error, address, options.output ?? address.fileName ?? "", pins: !options.pins.isEmpty)
         }
         try task.resume()

@@ -16,14 +16,18 @@ struct TransfersCommand {
 
   func run() throws -> ProcessEnding {
     SignalSource.discard([SIGPIPE])
-    let all = TransferSpool.all().map { (spool: $0, content: $0.content()) }
+    let listing = try TransferSpool.all()
+    for (identifier, error) in listing.refused.sorted(by: { $0.key < $1.key }) {
+      StandardError.warn("the transfers of '\(identifier)' are left alone: \(error.message)".sanitizedForTerminal)
+    }
+    let all = listing.spools.map { (spool: $0, content: $0.content()) }
     for path in all.flatMap(\.content.damaged) {
       StandardError.warn("'\(path.sanitizedForTerminal)' is damaged, and left alone")
     }
     let rows = all.flatMap { spool, content in content.records.map { Row(spool: spool, record: $0) } }
     guard let action else {
       try print(rows)
-      return .exited(0)
+      return .exited(listing.refused.isEmpty ? 0 : 1)
     }
     if isJSON { throw UsageError("--json belongs to the list; leave out \(action.rawValue).") }
     if action == .cancel, ids.isEmpty { throw UsageError("Name the transfers to cancel by their numbers.") }
@@ -47,8 +51,8 @@ struct TransfersCommand {
     for row in chosen {
       let isOver = row.record.phase == .ended
       switch action {
-      case .pause where !isOver: try row.spool.change(row.record.id) { $0.isPaused = true }
-      case .resume where !isOver: try row.spool.change(row.record.id) { $0.isPaused = false }
+      case .pause where !isOver: try row.spool.change(row.record.id) { $0.pause() }
+      case .resume where !isOver: try row.spool.change(row.record.id) { $0.resume() }
       case .cancel where !isOver: try row.spool.change(row.record.id) { $0.isCancelled = true }
       case .clear where isOver: try row.spool.remove(row.record.id)
       default:

@@ -243,6 +243,52 @@ import Testing
     #expect(try list.last?["id"]?.hasPrefix("9-") == true)
   }
 
+  @Test func `a spool that others could write is told, and nothing of it is lost`() throws {
+    try later("\(Self.url)it")
+    try waitForPart()
+    let id = try #require(try list.first?["id"])
+    let record = state.text(of: "netwatch/transfers/get/\(id).json")
+    try server.serve("two", bytes: 6_000_000)
+    _ = unsafe chmod(spool, 0o777)
+    // The worker finds this one after it has looked at the spools again.
+    let other = state.file("netwatch/transfers/other")
+    try FileManager.default.createDirectory(
+      atPath: other, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    try state.write(record.replacing("/it\"", with: "/two\""), to: "netwatch/transfers/other/\(id).json")
+    _ = unsafe chmod("\(other)/\(id).json", 0o600)
+    let result = try netwatch("transfers")
+    #expect(result.ending == .exited(1))
+    #expect(result.error.hasPrefix("netwatch: the transfers of 'get' are left alone: "), "\(result.error)")
+    try eventually(states) { $0 == ["running"] }
+    _ = unsafe chmod(spool, 0o700)
+    try eventually(states) { $0 == ["running", "running"] }
+    #expect(server.answers.isEmpty, "it was broken off")
+    try killWorker()
+  }
+
+  @Test func `new transfers are found although the kernel watches nothing more for the user`() throws {
+    try server.serve("other", bytes: 6_000_000)
+    // The limit is one of a user namespace.
+    let limited = "echo 0 >/proc/sys/user/max_inotify_instances && exec \(Programs.netwatch)"
+    let result = try ChildProcess.run(
+      server.command([
+        "unshare", "--user", "--map-root-user", "sh", "-c",
+        "\(limited) get --later \(Self.url)it",
+      ]), environment: environment)
+    try #require(result.ending == .exited(0), "\(result.error)")
+    let worker = try #require(self.worker)
+    try later("\(Self.url)other")
+    try eventually(states) { $0.last == "running" }
+    #expect(self.worker == worker)
+    try killWorker()
+  }
+
+  @Test func `without any transfer, a worker that waits for others has nothing to do`() throws {
+    let result = try ChildProcess.run(["\(Programs.folder)/netwatch-http", "work", "--wait"], environment: environment)
+    #expect(result.ending == .exited(0))
+    #expect(result.error == "")
+  }
+
   // MARK: Secrets
 
   @Test func `a secret is refused, and a command brings it`() throws {

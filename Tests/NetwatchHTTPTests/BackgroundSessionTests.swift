@@ -147,7 +147,9 @@ import Testing
     let session = try session()
     let task = try await session.uploadTask("it", from: .data(Data("hello".utf8)))
     // The worker has ended between the request and the response.
-    try spool.change(task.id) { ($0.phase, $0.isPaused) = (.sending, false) }
+    try spool.change(task.id) {
+      $0.phase = .sending; $0.resume()
+    }
     try session.startWorker()
     let end = try await nextEnd(session)
     guard case .failure(let error) = end.result else { throw TestFailure("a response") }
@@ -192,7 +194,8 @@ import Testing
     let record = try #require(try spool.record(task.id))
     try folder.write("whole", to: hasName ? "it" : URL(filePath: record.draft).lastPathComponent)
     try spool.change(task.id) { record in
-      (record.phase, record.isPaused) = (.placing, false)
+      record.phase = .placing
+      record.resume()
       record.end = .init(HTTPResponse(status: .ok), at: 0)
     }
     try session.startWorker()
@@ -259,6 +262,38 @@ import Testing
     try task.cancel()
   }
 
+  @Test func `a download arrives where a link leads to, on another file system too`() async throws {
+    // What is in memory is never on the disk of the temporary folder.
+    let other = "/dev/shm/netwatch-\(UInt32.random(in: 0 ... .max))"
+    defer { try? FileManager.default.removeItem(atPath: other) }
+    try FileManager.default.createDirectory(atPath: other, withIntermediateDirectories: false)
+    try Data("old".utf8).write(to: URL(filePath: "\(other)/it"))
+    try FileManager.default.createSymbolicLink(atPath: folder.url("link").path, withDestinationPath: "\(other)/it")
+    let session = try session()
+    let task = try await session.downloadTask("it", to: folder.url("link"), replacesExisting: true)
+    try task.resume()
+    let end = try await nextEnd(session)
+    #expect(try end.result.get().status == .ok)
+    #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.url("link").path) == "\(other)/it")
+    #expect(try JSONDecoder().decode(Echo.self, from: Data(contentsOf: URL(filePath: "\(other)/it"))).path == "/it")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: other) == ["it"])
+  }
+
+  @Test(
+    arguments: [
+      ([:], true), (["AC/online": "1", "BAT0/type": "Battery"], true),
+      (["AC/online": "0", "BAT0/type": "Battery"], false), (["BAT0/type": "Battery"], false),
+      (["mouse/type": "Battery", "mouse/scope": "Device"], true), (["AC/online": "0", "AC/type": "Mains"], true),
+      (["usb/online": "1", "usb/type": "USB", "BAT0/type": "Battery", "BAT0/scope": "System"], true),
+    ] as [([String: String], Bool)])
+  func `a machine is on power if a supply is connected, or it has no battery`(
+    _ supplies: [String: String], _ expected: Bool
+  ) throws {
+    for (file, text) in supplies { try folder.write("\(text)\n", to: file) }
+    #expect(PowerSupply.isOnPower(folder.path) == expected)
+    #expect(PowerSupply.isOnPower("\(folder.path)/none"))
+  }
+
   @Test(arguments: ["../../etc", "a/b", ".", "..", "ü", "%41", "a b"])
   func `an identifier is never a path`(_ identifier: String) throws {
     let spool = try TransferSpool(identifier)
@@ -266,7 +301,7 @@ import Testing
     #expect(URL(filePath: spool.folder).deletingLastPathComponent().path == root)
     #expect(
       try FileManager.default.contentsOfDirectory(atPath: root).contains(URL(filePath: spool.folder).lastPathComponent))
-    #expect(TransferSpool.all().contains(spool))
+    #expect(try TransferSpool.all().spools.contains(spool))
     try FileManager.default.removeItem(atPath: spool.folder)
   }
 

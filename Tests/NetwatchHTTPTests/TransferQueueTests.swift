@@ -169,7 +169,16 @@ import Testing
     _ = machine(.failed(Self.key(1), .disk))
     #expect(machine.begins(.found([Self.item(1)])) == [])
     _ = machine(.found([Self.item(1) { $0.isPaused = true }]))
-    #expect(machine.begins(.found([Self.item(1)])) == [1])
+    #expect(machine.begins(.found([Self.item(1) { $0.resumed = 1 }])) == [1])
+  }
+
+  @Test func `a transfer that waits after a failure tries at once when somebody lets it go on`() {
+    var machine = Machine()
+    _ = machine(Self.online())
+    _ = machine(.found([Self.item(1) { $0.resumed = 1 }]))
+    _ = machine(.failed(Self.key(1), .disk))
+    #expect(machine.begins(.found([Self.item(1) { $0.resumed = 1 }])) == [])
+    #expect(machine.begins(.found([Self.item(1) { $0.resumed = 2 }])) == [1])
   }
 
   @Test func `while one waits, the next one runs`() {

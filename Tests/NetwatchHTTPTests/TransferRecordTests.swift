@@ -77,4 +77,39 @@ import Testing
     }
     #expect(survivors > 100)
   }
+
+  @Test func `what was left by a program that was killed is removed after a day, and nothing else`() throws {
+    try StateFolder.use()
+    let spool = try TransferSpool("orphans")
+    defer { try? FileManager.default.removeItem(atPath: spool.folder) }
+    func make(_ name: String, daysAgo days: Double = 2) throws {
+      let path = "\(spool.folder)/\(name)"
+      try Data("x".utf8).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -days * 86_400)], ofItemAtPath: path)
+    }
+    var names: [String] {
+      get throws { try FileManager.default.contentsOfDirectory(atPath: spool.folder).filter { $0 != "lock" }.sorted() }
+    }
+    let record = try spool.insert { id throws(HTTPError) in
+      var record = TransferRecord(
+        id: id, kind: .upload, request: HTTPRequest(url: URL(string: "https://a/b")!),
+        file: "\(spool.folder)/5.spooled",
+        made: 0)
+      record.isSpooled = true
+      return record
+    }
+    for name in ["5.spooled", "6.spooled", "6.spooled.part", "90-0123abcd.new", "note.txt", "\(record.id).answer"] {
+      try make(name)
+    }
+    try make("7.spooled", daysAgo: 0.9)
+    let all = try names
+    // A record that cannot be read may name any of them.
+    try make("80-0123abcd.json")
+    try spool.removeOrphans()
+    try FileManager.default.removeItem(atPath: spool.path("80-0123abcd", "json"))
+    #expect(try names == all)
+    try spool.removeOrphans()
+    #expect(try names == ["\(record.id).answer", "\(record.id).json", "5.spooled", "7.spooled", "note.txt"].sorted())
+  }
 }

@@ -40,8 +40,7 @@ struct ServeCommand {
 
   /// Starts the program that carries out the transfers that are left, such as those from before a restart of the machine.
   private func startTransfers() {
-    let home = String(environment: "HOME").map { "\($0)/.local/state" }
-    guard options.network == nil, let state = String(environment: "XDG_STATE_HOME") ?? home,
+    guard options.network == nil, let state = UserFolder.state,
       unsafe access("\(state)/netwatch/transfers/wanted.mark", F_OK) == 0,
       let program = try? HelperProgram.http.find(for: "serve")
     else { return }

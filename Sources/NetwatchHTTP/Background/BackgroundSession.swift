@@ -82,7 +82,8 @@ public final class BackgroundSession: Sendable {
   private let planner: HTTPSessionManager
   private let settings: TransferRecord.Settings
   private let storesSecrets: Bool
-  private let worker: URL?
+  /// The path of the program; nil for the one that is found.
+  private let worker: String?
   private let follower: Follower
 
   init(
@@ -91,13 +92,11 @@ public final class BackgroundSession: Sendable {
   ) throws(HTTPError) {
     identifier = spool.identifier
     (self.spool, self.planner, self.settings) = (spool, planner, settings)
-    (self.storesSecrets, self.worker) = (storesSecrets, worker)
+    (self.storesSecrets, self.worker) = (storesSecrets, worker?.path(percentEncoded: false))
     let (events, continuation) = AsyncStream.makeStream(of: BackgroundEnd.self)
     finishedEvents = events
-    follower = Follower(spool, continuation)
+    follower = Follower(spool, continuation) { [worker = self.worker] in try? TransferWorker.start(worker) }
     try follower.start()
-    // Work of an earlier program may have been left without a worker.
-    if spool.content().records.contains(where: \.wantsWorker) { try? startWorker() }
   }
 
   deinit { follower.stop() }
@@ -130,9 +129,17 @@ public final class BackgroundSession: Sendable {
     guard plan.refusal != nil || plan.request.method == .get else {
       throw HTTPError(.cannotEncodeRequest, "download", message: "only a GET can be resumed")
     }
-    // What is in the way now is told now.
-    if plan.refusal == nil, !createsFolders { _ = try OpenFile.name(of: file, replacesExisting: replacesExisting) }
-    return try store(plan, .download, file.absoluteURL, conditions, completion) { record in
+    var target = file.absoluteURL
+    if plan.refusal == nil {
+      do throws(HTTPError) {
+        // The file arrives where a link leads to. Beside the link may be another file system.
+        target = URL(filePath: try OpenFile.name(of: target, replacesExisting: replacesExisting).path)
+      } catch {
+        // What is in the way now is told now, but for folders that are made later.
+        guard createsFolders, error.code == ENOENT else { throw error }
+      }
+    }
+    return try store(plan, .download, target, conditions, completion) { record in
       (record.replacesExisting, record.createsFolders) = (replacesExisting, createsFolders)
     }
   }
@@ -194,12 +201,12 @@ public final class BackgroundSession: Sendable {
       record.conditions = .init(conditions, plan.options)
       record.priority = conditions.priority
       record.settings = settings
-      record.isPaused = true
+      record.pause()
       if kind == .download { record.folderOwner = TransferRecord.owner(of: record.folder) }
       change(&record)
       return record
     }
-    let task = follower.task(record, planner.callbacks(plan.options), self.starter)
+    let task = follower.task(record, planner.callbacks(plan.options))
     if let completion { task.deliver = { [spool] (record: TransferRecord) in completion(record.reply(in: spool)) } }
     return task
   }
@@ -229,19 +236,15 @@ public final class BackgroundSession: Sendable {
     return request
   }
 
-  private var starter: @Sendable () -> Void {
-    { [worker] in try? TransferWorker.start(worker?.path(percentEncoded: false)) }
-  }
-
   /// Starts the program that carries out the tasks, unless it runs. A task is also begun by a worker that somebody else starts.
   ///
   /// - Throws: `fileFailed` if there is no such program, or it cannot be started.
-  public func startWorker() throws(HTTPError) { try TransferWorker.start(worker?.path(percentEncoded: false)) }
+  public func startWorker() throws(HTTPError) { try TransferWorker.start(worker) }
 
   /// Returns the tasks that have not been acknowledged, in the order in which they were made: those of this program, and those of
   /// earlier ones.
   public func tasks() async -> [BackgroundTask] {
-    spool.content().records.map { follower.task($0, planner.callbacks(HTTPTaskOptions()), starter) }
+    spool.content().records.map { follower.task($0, planner.callbacks(HTTPTaskOptions())) }
   }
 
   /// The paths of files in the session's folder that are damaged. They are neither used nor removed.
@@ -343,7 +346,7 @@ public final class BackgroundTask: Sendable {
   ///
   /// - Throws: `fileFailed` if the session's folder cannot be written.
   public func resume() throws(HTTPError) {
-    if let record = try spool.change(id, { $0.isPaused = false }) { show(record) }
+    if let record = try spool.change(id, { $0.resume() }) { show(record) }
     startWorker()
   }
 
@@ -352,7 +355,7 @@ public final class BackgroundTask: Sendable {
   ///
   /// - Throws: `fileFailed` if the session's folder cannot be written.
   public func suspend() throws(HTTPError) {
-    if let record = try spool.change(id, { $0.isPaused = true }) { show(record) }
+    if let record = try spool.change(id, { $0.pause() }) { show(record) }
   }
 
   /// Shows the state of a record. The end is shown when it was delivered.
@@ -374,52 +377,38 @@ extension BackgroundSession {
   private final class Follower: Sendable {
     private struct State: Sendable {
       var tasks: [String: BackgroundTask] = [:]
-      /// The records as they were read last.
-      var known: [String: (stamp: TransferSpool.Stamp, record: TransferRecord)] = [:]
       /// The ids whose ends were told as events.
       var told: Set<String> = []
       var loop: LoopHandle?
-      var watch: LoopBound<WatchHolder>?
-    }
-
-    /// Holds the watch, which is released on its loop, and looks no more often than a tenth of the time.
-    private final class WatchHolder {
-      var watch: PathWatch?
-      private var timer: LoopTimer?
-      private var next = Duration.zero
-
-      func stop() { (watch, timer) = (nil, nil) }
-
-      func look(on loop: EventLoop, _ look: @escaping () -> Void) {
-        let began = loop.now
-        guard began >= next else {
-          timer = timer ?? LoopTimer(on: loop) { [unowned self, unowned loop] in self.look(on: loop, look) }
-          timer?.set(at: next)
-          return
-        }
-        look()
-        next = loop.now + (loop.now - began) * 10
-      }
+      var watch: LoopBound<SpoolWatch>?
     }
 
     private let spool: TransferSpool
     private let events: AsyncStream<BackgroundEnd>.Continuation
+    private let startWorker: @Sendable () -> Void
     private let state = Lock(State())
 
-    init(_ spool: TransferSpool, _ events: AsyncStream<BackgroundEnd>.Continuation) {
-      (self.spool, self.events) = (spool, events)
+    init(
+      _ spool: TransferSpool, _ events: AsyncStream<BackgroundEnd>.Continuation,
+      startWorker: @escaping @Sendable () -> Void
+    ) {
+      (self.spool, self.events, self.startWorker) = (spool, events, startWorker)
     }
 
     func start() throws(HTTPError) {
       do {
         let (handle, watch) = try EventLoop.startInBackground(name: "netwatch-spool") { [weak self, spool] loop in
-          let holder = WatchHolder()
-          let look = { [weak self] in self?.look() ?? () }
-          holder.watch = try PathWatch(of: [], folders: [spool.folder], hearsWrites: true, on: loop) {
-            [unowned holder, unowned loop] in holder.look(on: loop, look)
+          var snapshot = TransferSpool.Snapshot(of: spool)
+          var isFirst = true
+          let watch = SpoolWatch(of: [spool.folder], hearsProgress: true, on: loop) { [weak self] in
+            let isWhole = snapshot.refresh()
+            self?.look(at: snapshot, isFirst: isFirst)
+            isFirst = false
+            return isWhole
           }
-          loop.handle.submit { [weak self] _ in self?.look() }
-          return (loop.handle, LoopBound(holder, on: loop))
+          let bound = LoopBound(watch, on: loop)
+          loop.handle.submit { bound.value(on: $0)?.look() }
+          return (loop.handle, bound)
         }
         state.withLock { ($0.loop, $0.watch) = (handle, watch) }
       } catch {
@@ -437,9 +426,7 @@ extension BackgroundSession {
     }
 
     /// Returns the task of a record, the same object each time.
-    func task(
-      _ record: TransferRecord, _ callbacks: CallbackQueue, _ startWorker: @escaping @Sendable () -> Void
-    ) -> BackgroundTask {
+    func task(_ record: TransferRecord, _ callbacks: CallbackQueue) -> BackgroundTask {
       let (task, isNew) = state.withLock { state in
         if let task = state.tasks[record.id] { return (task, false) }
         let task = BackgroundTask(record, in: spool, callbacks, startWorker: startWorker)
@@ -454,17 +441,12 @@ extension BackgroundSession {
       return task
     }
 
-    private func look() {
-      guard let stamps = spool.stamps() else { return }
-      var known = state.withLock { $0.known }.filter { stamps[$0.key] != nil }
-      for (id, stamp) in stamps where known[id]?.stamp != stamp {
-        if let record = spool.record(id) { known[id] = (stamp, record) }
-      }
-      state.withLock { state in
-        state.known = known
-        state.told.formIntersection(known.keys)
-      }
-      for record in known.values.map(\.record).sorted(by: { ($0.number, $0.id) < ($1.number, $1.id) }) {
+    private func look(at snapshot: TransferSpool.Snapshot, isFirst: Bool) {
+      let records = snapshot.records.sorted { ($0.number, $0.id) < ($1.number, $1.id) }
+      state.withLock { $0.told.formIntersection(records.map(\.id)) }
+      // Work of an earlier program may have been left without a worker.
+      if isFirst, records.contains(where: \.wantsWorker) { startWorker() }
+      for record in records {
         // A task that was made meanwhile is found too.
         if let task = state.withLock({ $0.tasks[record.id] }) {
           update(task, record)

@@ -45,8 +45,7 @@ struct CredentialCommand: Sendable {
 
   private static func find(_ name: String) -> String? {
     if name.contains("/") { return name }
-    let folders = (String(environment: "PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-    return folders.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
+    return UserFolder.programs.lazy.map { "\($0)/\(name)" }.first { unsafe access($0, X_OK) == 0 }
   }
 
   /// - Returns: What the program prints; nil if its time is over.

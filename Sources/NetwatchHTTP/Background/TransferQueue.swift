@@ -20,6 +20,8 @@ package struct TransferQueue: Sendable {
     package var isLocal = false
     package var priority = 0
     package var isPaused = false
+    /// When somebody wanted it to go on last, in seconds since 1970; nil if nobody has.
+    package var resumed: Double?
     package var isCancelled = false
     /// Whether its request was on its way when its process ended, so that it only has to be told.
     package var isLost = false
@@ -130,7 +132,8 @@ package struct TransferQueue: Sendable {
     switch input {
     case .found(let found):
       // Whoever lets a transfer go on wants to see it go on.
-      for item in items where item.isPaused { pauses[item.key] = nil }
+      let resumed = Dictionary(items.map { ($0.key, $0.resumed) }) { first, _ in first }
+      for item in found where resumed[item.key] != .some(item.resumed) { pauses[item.key] = nil }
       items = found.sorted { ($1.priority, $0.number, $0.id) < ($0.priority, $1.number, $1.id) }
       keys = Set(items.map(\.key))
       over.formIntersection(keys)

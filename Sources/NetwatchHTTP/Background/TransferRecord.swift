@@ -136,7 +136,9 @@ package struct TransferRecord: Codable, Hashable, Sendable {
   var settings = Settings()
 
   package var phase = Phase.waiting
-  package var isPaused = false
+  package private(set) var isPaused = false
+  /// When somebody wanted it to go on last, in seconds since 1970; nil if nobody has.
+  private(set) var resumed: Double?
   /// Whether the user has cancelled it, which the worker has to carry out.
   package var isCancelled = false
   /// Why it does not go on at present, for people; nil if there is nothing to say.
@@ -170,6 +172,11 @@ package struct TransferRecord: Codable, Hashable, Sendable {
 
   /// The time of the wall clock, in seconds since 1970.
   static var now: Double { Double(KernelClock.wall.nanoseconds) / 1e9 }
+
+  package mutating func pause() { isPaused = true }
+
+  /// Lets it go on, also if it waits after a failure.
+  package mutating func resume() { (isPaused, resumed) = (false, Self.now) }
 
   /// The path of the folder of the file.
   var folder: String { URL(filePath: file).deletingLastPathComponent().path(percentEncoded: false) }

@@ -47,21 +47,41 @@ package struct TransferSpool: Sendable, Hashable {
     }
   }
 
-  /// The spools of all sessions of the user. One that cannot be trusted is left out.
-  package static func all() -> [TransferSpool] {
-    guard let root = try? root() else { return [] }
-    return FileDescriptor.names(inFolder: root).sorted().compactMap { name in
-      guard let identifier = Substring(name).percentDecoded, Self.name(of: identifier) == name else { return nil }
-      return try? TransferSpool(identifier, "\(root)/\(name)", creates: false)
+  /// The spools of a user.
+  package struct Listing: Sendable {
+    package var spools: [TransferSpool] = []
+    /// Why a spool cannot be used, by the identifier of its session.
+    package var refused: [String: HTTPError] = [:]
+  }
+
+  /// The spools of all sessions of the user.
+  ///
+  /// - Throws: `fileFailed` if their folder cannot be read. None is there if there is no such folder.
+  package static func all() throws(HTTPError) -> Listing {
+    let root = try root()
+    guard let names = FileDescriptor.list(ofFolder: root) else {
+      guard errno == ENOENT else { throw HTTPError(file: root, "read") }
+      return Listing()
     }
+    var listing = Listing()
+    for name in names.sorted() {
+      guard let identifier = Substring(name).percentDecoded, Self.name(of: identifier) == name else { continue }
+      do throws(HTTPError) {
+        listing.spools.append(try TransferSpool(identifier, "\(root)/\(name)", creates: false))
+      } catch {
+        listing.refused[identifier] = error
+      }
+    }
+    return listing
   }
 
   /// The folder of all spools.
   package static func root() throws(HTTPError) -> String {
-    if let state = String(environment: "XDG_STATE_HOME"), state.hasPrefix("/") { return "\(state)/netwatch/transfers" }
-    if let home = String(environment: "HOME"), home.hasPrefix("/") { return "\(home)/.local/state/netwatch/transfers" }
-    throw HTTPError(
-      .fileFailed, "open the transfers", message: "there is no folder for them; set HOME or XDG_STATE_HOME")
+    guard let state = UserFolder.state else {
+      throw HTTPError(
+        .fileFailed, "open the transfers", message: "there is no folder for them; set HOME or XDG_STATE_HOME")
+    }
+    return "\(state)/netwatch/transfers"
   }
 
   /// The name of a session's folder: letters, digits and `-_` stay, and each other byte becomes `%XX`.
@@ -91,11 +111,10 @@ package struct TransferSpool: Sendable, Hashable {
     var content = Content()
     let decoder = JSONDecoder()
     for name in FileDescriptor.names(inFolder: folder) where name.hasSuffix(".json") {
-      let id = String(name.prefix { $0 != "." })
-      if let record = record(id, decoder) {
-        content.records.append(record)
-      } else if !isForNewerVersion(id), unsafe access("\(folder)/\(name)", F_OK) == 0 {
-        content.damaged.append("\(folder)/\(name)")
+      switch read(String(name.prefix { $0 != "." }), decoder) {
+      case .record(let record): content.records.append(record)
+      case .damaged: content.damaged.append("\(folder)/\(name)")
+      case .nothing, .notNow: break
       }
     }
     content.records.sort { ($0.number, $0.id) < ($1.number, $1.id) }
@@ -103,7 +122,7 @@ package struct TransferSpool: Sendable, Hashable {
   }
 
   /// What tells whether a transfer has changed: a record is always a new file.
-  struct Stamp: Hashable, Sendable {
+  private struct Stamp: Hashable, Sendable {
     private let inode: UInt64
     private let seconds: Int
     private let nanoseconds: Int
@@ -116,7 +135,7 @@ package struct TransferSpool: Sendable, Hashable {
   }
 
   /// The ids of all transfers, with their stamps; nil if the folder cannot be read now.
-  func stamps() -> [String: Stamp]? {
+  private func stamps() -> [String: Stamp]? {
     FileDescriptor.list(ofFolder: folder)?.reduce(into: [:]) { stamps, name in
       guard name.hasSuffix(".json") else { return }
       let id = String(name.dropLast(5))
@@ -128,29 +147,70 @@ package struct TransferSpool: Sendable, Hashable {
   func isGone(_ id: String) -> Bool { unsafe access(path(id, "json"), F_OK) != 0 && errno == ENOENT }
 
   /// The transfer with an id; nil if there is none that can be read.
-  package func record(_ id: String) -> TransferRecord? { record(id, JSONDecoder()) }
-
-  private func record(_ id: String, _ decoder: JSONDecoder) -> TransferRecord? {
-    guard TransferRecord.number(of: id) != nil, let data = data(id) else { return nil }
-    let record = try? decoder.decode(TransferRecord.self, from: data)
-    return record.flatMap { $0.id == id && $0.isSound && $0.version <= TransferRecord.newestVersion ? $0 : nil }
+  package func record(_ id: String) -> TransferRecord? {
+    if case .record(let record) = read(id, JSONDecoder()) { record } else { nil }
   }
 
-  private func data(_ id: String) -> Data? {
+  /// What is in the file of a record.
+  private enum Reading {
+    case record(TransferRecord)
+    /// It is gone, or for a newer netwatch.
+    case nothing
+    case damaged
+    /// The system has no descriptor or no memory for it now.
+    case notNow
+  }
+
+  private func read(_ id: String, _ decoder: JSONDecoder) -> Reading {
+    guard TransferRecord.number(of: id) != nil else { return .damaged }
     let path = path(id, "json")
     let number = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard number >= 0 else { return nil }
+    guard number >= 0 else { return errno == ENOENT ? .nothing : SystemError.isPassing(errno) ? .notNow : .damaged }
     let file = OpenFile(owning: number)
-    guard file.isOurs, let size = file.size(), size <= Self.mostBytes else { return nil }
+    guard file.isOurs, let size = file.size(), size <= Self.mostBytes else { return .damaged }
     var bytes = [UInt8](repeating: 0, count: Int(size))
     let count = try? unsafe bytes.withUnsafeMutableBytes { try unsafe file.read(into: $0, at: 0, named: path) }
-    return count == bytes.count ? Data(bytes) : nil
+    guard count == bytes.count else { return .notNow }
+    let data = Data(bytes)
+    if let record = try? decoder.decode(TransferRecord.self, from: data), record.id == id, record.isSound,
+      record.version <= TransferRecord.newestVersion
+    {
+      return .record(record)
+    }
+    struct Version: Decodable { let version: Int }
+    let version = try? decoder.decode(Version.self, from: data).version
+    return (version ?? 0) > TransferRecord.newestVersion ? .nothing : .damaged
   }
 
-  private func isForNewerVersion(_ id: String) -> Bool {
-    struct Version: Decodable { let version: Int }
-    let version = data(id).flatMap { try? JSONDecoder().decode(Version.self, from: $0) }
-    return (version?.version ?? 0) > TransferRecord.newestVersion
+  /// The transfers of a spool as they were read last. Only what has changed is read again.
+  struct Snapshot: Sendable {
+    let spool: TransferSpool
+    private var known: [String: (stamp: Stamp, record: TransferRecord?)] = [:]
+
+    init(of spool: TransferSpool) { self.spool = spool }
+
+    /// The transfers, in no order.
+    var records: [TransferRecord] { known.values.compactMap(\.record) }
+
+    func record(_ id: String) -> TransferRecord? { known[id]?.record }
+
+    /// Reads what has changed.
+    ///
+    /// - Returns: Whether everything could be read. If not, the snapshot keeps what it had, and it has to be tried again.
+    mutating func refresh() -> Bool {
+      guard let stamps = spool.stamps() else { return false }
+      var isWhole = true
+      let decoder = JSONDecoder()
+      known = known.filter { stamps[$0.key] != nil }
+      for (id, stamp) in stamps where known[id]?.stamp != stamp {
+        switch spool.read(id, decoder) {
+        case .record(let record): known[id] = (stamp, record)
+        case .nothing, .damaged: known[id] = (stamp, nil)
+        case .notNow: isWhole = false
+        }
+      }
+      return isWhole
+    }
   }
 
   /// The largest record, so that a file of somebody's cannot fill the memory.
@@ -200,6 +260,31 @@ package struct TransferSpool: Sendable, Hashable {
       for suffix in ["answer", "progress", "json"] { try name("\(id).\(suffix)").remove() }
     }
   }
+
+  /// Removes what programs have left that ended before they could store a transfer: bodies and drafts that no record names, older
+  /// than a day. While a record cannot be read, everything stays, because it may name one.
+  func removeOrphans() throws(HTTPError) {
+    let suspects = FileDescriptor.names(inFolder: folder).filter { name in
+      var facts = stat()
+      guard name.first?.isNumber == true, !name.hasSuffix(".json"), unsafe lstat("\(folder)/\(name)", &facts) == 0
+      else { return false }
+      return TransferRecord.now - Double(facts.st_mtim.tv_sec) > Self.orphanAge
+    }
+    guard !suspects.isEmpty else { return }
+    try locked { _ throws(HTTPError) in
+      let records = content().records
+      let count = FileDescriptor.names(inFolder: folder).count { $0.hasSuffix(".json") }
+      guard records.count == count else { return }
+      let ids = Set(records.map { Substring($0.id) })
+      let bodies = Set(records.filter(\.isSpooled).map(\.file))
+      for name in suspects where !ids.contains(name.prefix { $0 != "." }) && !bodies.contains("\(folder)/\(name)") {
+        unsafe unlink("\(folder)/\(name)")
+      }
+    }
+  }
+
+  /// In seconds. A program writes a body before it stores the transfer, which takes less.
+  private static let orphanAge = 86_400.0
 
   /// The path of a file that belongs to a transfer.
   package func path(_ id: String, _ suffix: String) -> String { "\(folder)/\(id).\(suffix)" }

@@ -41,14 +41,22 @@ extension TransferWorker {
 
   /// Makes that file, for the unit that starts the worker after a restart of the machine.
   static func markWanted(_ root: String) throws(HTTPError) {
-    let number = unsafe open(wantedPath(root), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard number >= 0 else { throw HTTPError(file: wantedPath(root), "open") }
+    let number = unsafe open(wantedPath(root), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    guard number >= 0 else {
+      if errno == EEXIST { return }
+      throw HTTPError(file: wantedPath(root), "open")
+    }
     close(number)
+    // The unit reads it after a loss of power, too.
+    OpenFile.flushFolder(of: wantedPath(root))
   }
 
   /// Waits until no worker runs. A signal that ends programs ends this one.
   package static func waitForOthers() throws(HTTPError) {
-    let lock = try LockFile("\(TransferSpool.root())/worker.lock")
+    let root = try TransferSpool.root()
+    // Without the folder, no other one runs, and nothing is left to do.
+    guard unsafe access(root, F_OK) == 0 else { return }
+    let lock = try LockFile("\(root)/worker.lock")
     try lock.wait()
     lock.giveBack()
   }
@@ -57,12 +65,7 @@ extension TransferWorker {
   static func isRunning(_ root: String) -> Bool { (try? LockFile("\(root)/worker.lock"))?.isTaken ?? false }
 
   private static func find() -> String? {
-    let own = FileDescriptor.target(ofLink: "/proc/self/exe").flatMap { path in
-      path.lastIndex(of: "/").map { String(path[..<$0]) }
-    }
-    let isPrivileged = getuid() != geteuid() || getgid() != getegid()
-    let folders = isPrivileged ? "/usr/bin" : String(environment: "PATH") ?? "/usr/local/bin:/usr/bin"
-    let places = [own].compactMap(\.self) + folders.split(separator: ":").map(String.init)
+    let places = [UserFolder.ofThisProgram].compactMap(\.self) + UserFolder.programs + ["/usr/bin"]
     return places.flatMap { ["\($0)/netwatch-http", "\($0)/../lib/netwatch/netwatch-http"] }
       .first { (path: String) in unsafe access(path, X_OK) == 0 }
   }
@@ -110,11 +113,15 @@ extension TransferWorker {
       }),
       let nothing = try? FileDescriptor.result(of: "open", unsafe open("/dev/null", O_RDWR | O_CLOEXEC))
     else { return false }
-    let settings = environment.filter { !$0.hasPrefix("XDG_RUNTIME_DIR=") && !$0.hasPrefix("USER=") }
+    // systemd-run reads the values itself. In its arguments, everybody could read the password of a proxy.
+    let names = environment.compactMap { $0.split(separator: "=", maxSplits: 1).first }
+      .filter { $0 != "XDG_RUNTIME_DIR" && $0 != "USER" }
     let child = try? ChildProcess.spawn(
       systemdRun,
-      ["--user", "--quiet", "--collect", "--no-ask-password", "--unit=netwatch-transfers-now"]
-        + settings.map { "--setenv=\($0)" } + [program, command],
+      [
+        "--user", "--quiet", "--collect", "--no-ask-password", "--unit=netwatch-transfers-now",
+        "--property=Restart=on-failure", "--property=RestartSec=3",
+      ] + names.map { "--setenv=\($0)" } + [program, command],
       descriptors: [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].map { (nothing.rawValue, $0) }, closesOthers: true)
     return child.flatMap { ChildProcess.waitForEnd(of: $0) } == .exited(0)
   }

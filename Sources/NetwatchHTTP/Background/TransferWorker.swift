@@ -35,8 +35,6 @@ package final class TransferWorker {
 
   /// The time between two looks at the power supply, which reports nothing by itself to a user.
   private static let powerInterval = Duration.seconds(30)
-  /// How many times as long as a look at the spools took must pass before the next one, so that many changes cost little.
-  private static let scanPause = 10
   /// The time after which a change that the disk did not take is tried again.
   private static let retryInterval = Duration.seconds(5)
   /// The most inputs of the queue in one turn of the loop.
@@ -51,19 +49,17 @@ package final class TransferWorker {
   private let lock: LockFile
   private var queue = TransferQueue()
   private var surroundings = TransferQueue.Surroundings()
-  private var spools: [String: TransferSpool] = [:]
-  private var known: [Key: (stamp: TransferSpool.Stamp, record: TransferRecord?)] = [:]
+  /// The spools as they were read last, by the identifiers of their sessions.
+  private var snapshots: [String: TransferSpool.Snapshot] = [:]
   private var runs: [Key: Run] = [:]
   /// The number of failures since the last one with more bytes, and the bytes.
   private var failures: [Key: (count: Int, received: Int64)] = [:]
   private var sessions: [SessionKey: HTTPSessionManager] = [:]
-  private var watch: PathWatch?
+  private var watch: SpoolWatch?
   private var observation: (any AnyObject & Sendable)?
   private var clock: WallClockWatch?
   private var wakeTimer: LoopTimer?
   private var powerTimer: LoopTimer?
-  private var scanTimer: LoopTimer?
-  private var nextScan = Duration.zero
   private var pathChanges = 0
   private var inputs: [TransferQueue.Input] = []
   private var isHandling = false
@@ -97,7 +93,7 @@ package final class TransferWorker {
     while lock.take() {
       lock.sign()
       try begin()
-      scan()
+      watch?.look()
       if !isDone { try loop.run() }
       let wasDone = isDone
       end()
@@ -109,17 +105,17 @@ package final class TransferWorker {
   }
 
   private var hasWork: Bool {
-    TransferSpool.all().contains { $0.content().records.contains(where: \.wantsWorker) }
+    (try? TransferSpool.all())?.spools.contains { $0.content().records.contains(where: \.wantsWorker) } ?? true
   }
 
   private func begin() throws {
-    (isDone, known, nextScan) = (false, [:], .zero)
+    (isDone, snapshots) = (false, [:])
     (inputs, isHandling) = ([], false)
     let own = LoopBound(self, on: loop)
     observation = path.onPathChange { [handle = loop.handle] in handle.submit { own.value(on: $0)?.pathChanged() } }
     clock = try WallClockWatch(on: loop) { [unowned self] in handle(.tick) }
     wakeTimer = LoopTimer(on: loop) { [unowned self] in handle(.tick) }
-    scanTimer = LoopTimer(on: loop) { [unowned self] in scan() }
+    watch = SpoolWatch(of: [root], hearsProgress: false, on: loop) { [unowned self] in scan() }
     powerTimer = LoopTimer(on: loop) { [unowned self] in
       look()
       setPowerTimer()
@@ -127,6 +123,7 @@ package final class TransferWorker {
     surroundings = newSurroundings
     queue = TransferQueue(in: surroundings)
     storeSurroundings()
+    for spool in (try? TransferSpool.all())?.spools ?? [] { try? spool.removeOrphans() }
   }
 
   private func end() {
@@ -136,7 +133,7 @@ package final class TransferWorker {
     }
     runs = [:]
     (observation, clock, watch) = (nil, nil, nil)
-    (wakeTimer, scanTimer, powerTimer) = (nil, nil, nil)
+    (wakeTimer, powerTimer) = (nil, nil)
     unsafe unlink(statePath)
   }
 
@@ -160,7 +157,7 @@ package final class TransferWorker {
     new.hasPath = path.hasPath
     new.isMetered = path.isExpensive ?? true
     new.medium = path.medium?.rawValue
-    new.isOnPower = PowerSupply.isOnPower
+    new.isOnPower = PowerSupply.isOnPower()
     new.path = "\(pathChanges)"
     return new
   }
@@ -189,56 +186,40 @@ package final class TransferWorker {
 
   // MARK: The spools
 
-  /// Reads what has changed in the spools.
-  private func scan() {
-    let began = loop.now
-    guard began >= nextScan else {
-      scanTimer?.set(at: nextScan)
-      return
-    }
-    let all = TransferSpool.all()
-    if watch == nil || Set(all.map(\.identifier)) != Set(spools.keys) {
-      let new = try? PathWatch(of: [], folders: [root] + all.map(\.folder), hearsArrivalsOnly: true, on: loop) {
-        [unowned self] in scan()
+  /// Reads what has changed in the spools. What cannot be read now stays as it was.
+  ///
+  /// - Returns: Whether everything could be read.
+  private func scan() -> Bool {
+    var isWhole = true
+    if let all = try? TransferSpool.all() {
+      isWhole = all.refused.isEmpty
+      let identifiers = Set(all.spools.map(\.identifier))
+      snapshots = snapshots.filter { identifiers.contains($0.key) || all.refused[$0.key] != nil }
+      watch?.folders = [root] + all.spools.map(\.folder)
+      for spool in all.spools {
+        if !snapshots[spool.identifier, default: .init(of: spool)].refresh() { isWhole = false }
       }
-      // Without a new one, for want of a descriptor, the old one and the timer have to do.
-      if let new { watch = new } else { scanTimer?.set(after: Self.retryInterval) }
+    } else {
+      isWhole = false
     }
-    spools = Dictionary(all.map { ($0.identifier, $0) }) { first, _ in first }
-    var items: [TransferQueue.Item] = []
-    var found = Set<Key>()
-    for spool in all {
-      guard let stamps = spool.stamps() else {
-        // What was known of it stays.
-        for (key, value) in known where key.session == spool.identifier {
-          found.insert(key)
-          if let record = value.record, record.phase != .ended { items.append(item(record, key)) }
-        }
-        scanTimer?.set(after: Self.retryInterval)
-        continue
-      }
-      for (id, stamp) in stamps {
-        let key = Key(session: spool.identifier, id: id)
-        found.insert(key)
-        if known[key]?.stamp != stamp {
-          let record = spool.record(id)
-          // A record that was right is not suddenly damaged; the system may have no descriptor left.
-          if record != nil || known[key]?.record == nil { known[key] = (stamp, record) }
-        }
-        guard let record = known[key]?.record, record.phase != .ended else { continue }
-        if runs[key] == nil { unsafe unlink(spool.path(id, "progress")) }
-        items.append(item(record, key))
+    handle(.found(items()))
+    return isWhole
+  }
+
+  /// The transfers that are not over.
+  private func items() -> [TransferQueue.Item] {
+    snapshots.values.flatMap { snapshot in
+      snapshot.records.filter { $0.phase != .ended }.map { record in
+        let key = Key(session: snapshot.spool.identifier, id: record.id)
+        if runs[key] == nil { unsafe unlink(snapshot.spool.path(record.id, "progress")) }
+        return item(record, key)
       }
     }
-    known = known.filter { found.contains($0.key) }
-    nextScan = loop.now + (loop.now - began) * Self.scanPause
-    handle(.found(items))
   }
 
   /// Reads the spools at once, because the queue knows too little, and then tells it something.
   private func scanAgain(before input: TransferQueue.Input) {
-    nextScan = .zero
-    scan()
+    watch?.lookNow()
     handle(input)
   }
 
@@ -248,6 +229,8 @@ package final class TransferWorker {
     item.isLost = record.phase == .sending && runs[key] == nil
     return item
   }
+
+  private func spool(of key: Key) -> TransferSpool? { snapshots[key.session]?.spool }
 
   private static var outcomeUnknown: HTTPError {
     HTTPError(
@@ -267,7 +250,7 @@ package final class TransferWorker {
 
   private func change(_ key: Key, _ body: (inout TransferRecord) -> Void) -> Change {
     do throws(HTTPError) {
-      guard let spool = spools[key.session] else { return .gone }
+      guard let spool = spool(of: key) else { return .gone }
       if let record = try spool.change(key.id, body) { return .stored(record) }
       return spool.isGone(key.id) ? .gone : .failed
     } catch {
@@ -301,10 +284,10 @@ package final class TransferWorker {
       runs[key]?.isStopping = true
       runs[key]?.stop()
     case .cancel(let key):
-      if let record = known[key]?.record { removeFiles(of: record) }
+      if let record = snapshots[key.session]?.record(key.id) { removeFiles(of: record) }
       over(key, .failure(HTTPError(.cancelled, "cancel")))
     case .lose(let key):
-      guard spools[key.session]?.record(key.id)?.phase == .sending else { return scanAgain(before: .stopped(key)) }
+      guard spool(of: key)?.record(key.id)?.phase == .sending else { return scanAgain(before: .stopped(key)) }
       over(key, .failure(Self.outcomeUnknown))
     case .sleep(let until, let wall):
       let wallDelay = wall.map { loop.now + .seconds(min(max($0 - TransferRecord.now, 0.001), 1e9)) }
@@ -372,7 +355,7 @@ package final class TransferWorker {
 
   private func start(_ key: Key, _ credentials: CredentialCommand.Credentials) {
     guard let record = runs[key]?.record else { return }
-    guard let spool = spools[key.session] else {
+    guard let spool = spool(of: key) else {
       leave(key)
       return handle(.ended(key))
     }
@@ -475,7 +458,7 @@ package final class TransferWorker {
   ) throws(HTTPError) {
     // The content type is already in the request.
     let body = try HTTPBody.file(URL(filePath: record.file), contentType: nil, contentEncoding: nil)
-    let answer = spools[key.session]?.path(record.id, "answer") ?? ""
+    let answer = spool(of: key)?.path(record.id, "answer") ?? ""
     let report = report(key)
     let task = session.uploadTask(request, from: body, options: options) { result in
       report(
@@ -622,7 +605,7 @@ package final class TransferWorker {
 
   /// Counts a refusal. More bytes than at the last one begin a new count.
   private func mayTryAgain(_ key: Key) -> Bool {
-    let received = spools[key.session].flatMap { ProgressFile.read($0.path(key.id, "progress")) }?.received ?? 0
+    let received = spool(of: key).flatMap { ProgressFile.read($0.path(key.id, "progress")) }?.received ?? 0
     let last = failures[key] ?? (0, 0)
     failures[key] = (received > last.received ? 1 : last.count + 1, max(received, last.received))
     return (failures[key]?.count ?? 0) < Self.mostRefusals
@@ -641,7 +624,7 @@ extension TransferQueue.Item {
     isLocal = Authority(host).map { Self.isLocal($0.host) } ?? false
     isOnce = record.mustNotRepeat
     priority = record.priority
-    (isPaused, isCancelled) = (record.isPaused, record.isCancelled)
+    (isPaused, isCancelled, resumed) = (record.isPaused, record.isCancelled, record.resumed)
     (needsUnmetered, needsPower) = (record.conditions.isUnmetered, record.conditions.isOnPower)
     media = record.conditions.media.map(Set.init)
     notBefore = record.conditions.notBefore
@@ -688,10 +671,11 @@ extension OpenFile {
 }
 
 /// Whether the machine runs on its battery.
-private enum PowerSupply {
-  /// True if a supply is connected, or if there is no battery.
-  static var isOnPower: Bool {
-    let folder = "/sys/class/power_supply"
+enum PowerSupply {
+  /// Whether a supply is connected, or there is no battery.
+  ///
+  /// - Parameter folder: The folder of the kernel's power supplies (Documentation/ABI/testing/sysfs-class-power).
+  static func isOnPower(_ folder: String = "/sys/class/power_supply") -> Bool {
     var hasBattery = false
     for name in FileDescriptor.names(inFolder: folder) where !name.hasPrefix(".") {
       if FileDescriptor.text(of: "\(folder)/\(name)/online") == "1" { return true }

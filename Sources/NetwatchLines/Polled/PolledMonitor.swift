@@ -221,7 +221,7 @@ public final class PolledMonitor: @unchecked Sendable {
   /// - Throws: A `NetworkMonitorError` with the code `ENOENT` if it is not installed, or the system lacks its libraries.
   private static func probeHelper() throws(NetworkMonitorError) -> String {
     do throws(PlainError) {
-      let program = try HelperProgram.http.find(for: "probe", among: HelperProgram.programFolders)
+      let program = try HelperProgram.http.find(for: "probe", among: UserFolder.programs)
       try HelperProgram.http.checkLibraries(of: program)
       return program
     } catch {

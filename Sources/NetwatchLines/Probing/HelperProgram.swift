@@ -27,7 +27,7 @@ package struct HelperProgram: Sendable {
   ///   - folders: Folders in which netwatch may be, if this program is another one. Default: none.
   /// - Throws: A `PlainError` if the helper is not installed.
   package func find(for purpose: String, among folders: [String] = []) throws(PlainError) -> String {
-    let places = ([Self.folder].compactMap(\.self) + folders).flatMap {
+    let places = ([UserFolder.ofThisProgram].compactMap(\.self) + folders).flatMap {
       ["\($0)/\(name)", "\($0)/../lib/netwatch/\(name)"]
     }
     if let place = places.first(where: { unsafe access($0, X_OK) == 0 }) { return place }
@@ -46,18 +46,5 @@ package struct HelperProgram: Sendable {
     // The arguments are passed byte for byte. The word before the command is taken as the program's name.
     unsafe execv(program, CommandLine.unsafeArgv + (place - 1))
     throw PlainError(failure(toStart: program, errno))
-  }
-
-  /// The folders in which the user's programs are. None if this program has more rights than its user, who sets PATH.
-  static var programFolders: [String] {
-    guard getuid() == geteuid(), getgid() == getegid() else { return [] }
-    let path = String(environment: "PATH") ?? "/usr/local/bin:/usr/bin"
-    return path.split(separator: ":").map(String.init).filter { $0.hasPrefix("/") }
-  }
-
-  /// The folder of the running program; nil if there is no /proc.
-  private static var folder: String? {
-    guard let path = FileDescriptor.target(ofLink: "/proc/self/exe") else { return nil }
-    return path.lastIndex(of: "/").map { String(path[..<$0]) }
   }
 }

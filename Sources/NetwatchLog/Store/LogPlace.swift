@@ -36,14 +36,10 @@ package struct LogPlace: Hashable, Sendable {
     // systemd separates several folders by colons.
     let given = String(environment: "STATE_DIRECTORY").flatMap { $0.split(separator: ":").first }
     if let given, given.hasPrefix("/") { return LogPlace(folder: String(given)) }
-    // The specification calls relative paths invalid and requires to ignore them.
-    if let state = String(environment: "XDG_STATE_HOME"), state.hasPrefix("/") {
-      return LogPlace(folder: "\(state)/netwatch")
-    }
-    guard let home = String(environment: "HOME"), home.hasPrefix("/") else {
+    guard let state = UserFolder.state else {
       throw PlainError("there is no folder for the log; set HOME or XDG_STATE_HOME")
     }
-    return LogPlace(folder: "\(home)/.local/state/netwatch")
+    return LogPlace(folder: "\(state)/netwatch")
   }
 
   /// Returns the log to read: the standard one, or that of the system's service if the standard one does not exist. Throws a

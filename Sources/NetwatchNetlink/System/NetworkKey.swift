@@ -23,7 +23,12 @@ package enum NetworkKey {
     warn: (_ sentence: String) -> Void = StandardError.warn
   ) throws(PlainError) -> [UInt8] {
     if let machine = machineID() { return SHA256.authenticationCode(of: application, key: machine) }
-    return try salt(in: try stateFolder(), warn)
+    guard let state = UserFolder.state else {
+      throw PlainError(
+        "the ID of the network needs /etc/machine-id or a folder of your own; run systemd-machine-id-setup, or set XDG_STATE_HOME"
+      )
+    }
+    return try salt(in: state, warn)
   }
 
   /// Returns the ID of the machine, 16 bytes; nil if it has none.
@@ -38,15 +43,6 @@ package enum NetworkKey {
       bytes.append(byte)
     }
     return bytes.contains { $0 != 0 } ? bytes : nil
-  }
-
-  /// Returns the user's folder for state, as defined by the XDG Base Directory Specification.
-  private static func stateFolder() throws(PlainError) -> String {
-    if let folder = String(environment: "XDG_STATE_HOME"), folder.hasPrefix("/") { return folder }
-    if let home = String(environment: "HOME"), home.hasPrefix("/") { return home + "/.local/state" }
-    throw PlainError(
-      "the ID of the network needs /etc/machine-id or a folder of your own; run systemd-machine-id-setup, or set XDG_STATE_HOME"
-    )
   }
 
   /// Returns the random bytes that are kept in a folder, and creates them if there are none.
