@@ -4,9 +4,7 @@ import NetwatchLibC
 
 /// The key of this machine for IDs of networks.
 ///
-/// The key is computed from /etc/machine-id as in sd_id128_get_machine_app_specific(3). The ID of the machine must not leave
-/// the machine, so it is the key of an HMAC, and the result does not reveal it. If the machine has no ID, as in many
-/// containers, random bytes are kept in a file of the user.
+/// It is computed from the ID of the machine. If that has none, random bytes are kept in a file of the user.
 package enum NetworkKey {
   /// The random ID of netwatch, so that other programs get other keys from the same machine.
   private static let application: [UInt8] = [
@@ -22,27 +20,13 @@ package enum NetworkKey {
   package static func read(
     warn: (_ sentence: String) -> Void = StandardError.warn
   ) throws(PlainError) -> [UInt8] {
-    if let machine = machineID() { return SHA256.authenticationCode(of: application, key: machine) }
+    if let key = MachineKey.read(for: application) { return key }
     guard let state = UserFolder.state else {
       throw PlainError(
         "the ID of the network needs /etc/machine-id or a folder of your own; run systemd-machine-id-setup, or set XDG_STATE_HOME"
       )
     }
     return try salt(in: state, warn)
-  }
-
-  /// Returns the ID of the machine, 16 bytes; nil if it has none.
-  private static func machineID() -> [UInt8]? {
-    guard let text = FileDescriptor.text(of: "/etc/machine-id"), text.utf8.count == 32 else { return nil }
-    let digits = Array(text.utf8)
-    var bytes: [UInt8] = []
-    for place in stride(from: 0, to: digits.count, by: 2) {
-      guard let byte = UInt8(String(decoding: digits[place...(place + 1)], as: UTF8.self), radix: 16) else {
-        return nil
-      }
-      bytes.append(byte)
-    }
-    return bytes.contains { $0 != 0 } ? bytes : nil
   }
 
   /// Returns the random bytes that are kept in a folder, and creates them if there are none.

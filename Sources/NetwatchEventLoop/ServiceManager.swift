@@ -1,14 +1,13 @@
-import NetwatchEventLoop
 import NetwatchLibC
 
 /// The sockets that systemd passes to a service, and the messages that systemd expects.
 ///
 /// The type uses the documented environment of sd_listen_fds(3), sd_notify(3) and sd_watchdog_enabled(3), without libsystemd.
-final class ServiceManager {
+package final class ServiceManager {
   /// The descriptors of passed sockets, which already listen.
-  let sockets: [CInt]
+  package let sockets: [CInt]
   /// The longest time between two messages to the watchdog; nil if there is no watchdog.
-  let watchdogInterval: Duration?
+  package let watchdogInterval: Duration?
   private let notifyPath: String?
   /// The socket that messages are sent from. It is opened at once, so that there is a descriptor for it when no other is left:
   /// systemd ends a service whose watchdog is not fed.
@@ -17,7 +16,7 @@ final class ServiceManager {
   private static let firstSocket: CInt = 3
 
   /// Reads the variables of systemd, and removes them from the environment because they are not for child processes.
-  static func fromEnvironment() -> ServiceManager {
+  package static func fromEnvironment() -> ServiceManager {
     let pid = "\(getpid())"
     let count = removeVariable("LISTEN_PID") == pid ? removeVariable("LISTEN_FDS").flatMap { CInt($0) } ?? 0 : 0
     _ = removeVariable("LISTEN_FDS")
@@ -52,10 +51,10 @@ final class ServiceManager {
 
   /// Reports that the service is alive. If the manager's socket is full, the message is dropped, because earlier ones wait
   /// there.
-  func feedWatchdog() { send("WATCHDOG=1", flags: CInt(MSG_DONTWAIT)) }
+  package func feedWatchdog() { send("WATCHDOG=1", flags: CInt(MSG_DONTWAIT)) }
 
   /// Reports a state, such as `READY=1`. Does nothing if the manager expects no messages.
-  func notify(_ state: String) { send(state, flags: 0) }
+  package func notify(_ state: String) { send(state, flags: 0) }
 
   private func send(_ state: String, flags: CInt) {
     guard let notifyPath, notifyPath.hasPrefix("/") || notifyPath.hasPrefix("@") else { return }
