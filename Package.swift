@@ -32,6 +32,7 @@ let package = Package(
     .executable(name: "netwatch", targets: ["NetwatchCommand"]),
     .executable(name: "netwatch-http", targets: ["NetwatchHTTPCommand"]),
     .executable(name: "netwatch-log", targets: ["NetwatchLogCommand"]),
+    .executable(name: "netwatch-mqtt", targets: ["NetwatchMQTTCommand"]),
   ],
   traits: [
     .trait(name: "Hostnames", description: "A monitor's target may be a host name; needs c-ares and libidn2."),
@@ -66,6 +67,7 @@ let package = Package(
     .systemLibrary(name: "CLibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
     .systemLibrary(name: "CLibOpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CLibSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CLibMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
     .systemLibrary(name: "CLibZ", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
 
     // The C library of the system, by whichever name.
@@ -145,6 +147,18 @@ let package = Package(
       dependencies: ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchLog", "NetwatchOptions"],
       swiftSettings: settings),
 
+    // Many machines: what a machine tells, and what is known of all of them.
+    module("NetwatchFleet", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchStream"]),
+    module("NetwatchMQTT", ["NetwatchLibC", "Netwatch", "NetwatchEventLoop", "CLibMosquitto"]),
+    // Apart, because --follow shall not map libmosquitto.
+    .executableTarget(
+      name: "NetwatchMQTTCommand",
+      dependencies: [
+        "NetwatchLibC", "Netwatch", "NetwatchEventLoop", "NetwatchFleet", "NetwatchMQTT", "NetwatchOptions",
+        "NetwatchStream",
+      ],
+      swiftSettings: settings),
+
     .target(
       name: "NetwatchTestSupport", dependencies: ["Netwatch", "NetwatchEventLoop"], path: "Tests/NetwatchTestSupport",
       swiftSettings: settings),
@@ -181,6 +195,9 @@ let package = Package(
     tests(
       "NetwatchLogTests",
       ["NetwatchLog", "CLibSQLite", "Netwatch", "NetwatchEventLoop", "NetwatchStream", "NetwatchTestSupport"]),
+    tests(
+      "NetwatchFleetTests",
+      ["NetwatchFleet", "NetwatchMQTT", "Netwatch", "NetwatchEventLoop", "NetwatchTestSupport"]),
     .systemLibrary(name: "CSeccomp", path: "Tests/CSeccomp"),
     tests(
       "NetwatchHTTPTests",
@@ -193,7 +210,7 @@ let package = Package(
       "IntegrationTests",
       [
         "CLinux", "DocumentationExamples", "HTTPProbe", "NetwatchCommand", "NetwatchHTTPCommand",
-        "NetwatchLogCommand", "NetwatchProbe",
+        "NetwatchLogCommand", "NetwatchMQTTCommand", "NetwatchProbe",
         "NetwatchTestSupport", "ReadmeExample", "ReadmeHTTPExample", "TestSandbox",
       ],
       exclude: ["Golden"]),

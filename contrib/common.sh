@@ -5,7 +5,7 @@ say() { printf '%s\n' "$*" >&2; }
 die() { say "netwatch: $*"; exit 1; }
 
 # The Debian packages that the build needs. A script adds those that it needs itself.
-build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libpsl-dev libssl-dev zlib1g-dev libsqlite3-dev"
+build_packages="pkg-config libnl-3-dev libnl-route-3-dev libc-ares-dev libidn2-dev libcurl4-openssl-dev libpsl-dev libssl-dev zlib1g-dev libsqlite3-dev libmosquitto-dev"
 
 # Prints the version. contrib/packaging/version checks that other files have the same.
 version_of_netwatch() { sed -n 's/.*static let text = "\(.*\)"/\1/p' "$top/Sources/Netwatch/Support/NetwatchVersion.swift"; }

@@ -6,14 +6,15 @@ package enum Command: String, CaseIterable, Sendable {
   case follow
   /// Also what netwatch does without the name of a command.
   case status
-  case wait, explain, open, get, transfers, serve, run, top, log, report, replay, snippet
+  case wait, explain, open, get, transfers, serve, run, top, log, report, replay, snippet, mqtt
   case testHook = "test-hook"
   /// The parts of the helper programs that netwatch itself starts.
   case probe, portal, write, work
 
   /// The commands that have a name for users, in the order of the help.
   package static let named: [Command] = [
-    .status, .wait, .explain, .open, .get, .transfers, .serve, .run, .top, .log, .report, .replay, .snippet, .testHook,
+    .status, .wait, .explain, .open, .get, .transfers, .serve, .run, .top, .log, .report, .mqtt, .replay, .snippet,
+    .testHook,
   ]
 
   package static let names = named.map(\.rawValue)
@@ -25,7 +26,7 @@ package enum Command: String, CaseIterable, Sendable {
   }
 
   /// Whether a helper program does the work, which reads the words after the name of the command.
-  package var hasOwnProgram: Bool { self == .get || self == .transfers || self == .log || self == .report }
+  package var hasOwnProgram: Bool { [.get, .transfers, .log, .report, .mqtt].contains(self) }
 
   /// A sentence that says what the command does.
   package var abstract: String {
@@ -42,6 +43,7 @@ package enum Command: String, CaseIterable, Sendable {
     case .top: "Show what each program receives and sends over TCP, once a second."
     case .log: "Print the changes in the log, or the outages."
     case .report: "Write a web page about the outages and changes in the log."
+    case .mqtt: "Tell an MQTT broker each change of this machine, and whether it is there."
     case .replay: "Print the lines that a recording leads to."
     case .snippet: "Print the configuration of a status bar that shows netwatch."
     case .testHook: "Run a hook once with an example of a change."
@@ -126,6 +128,14 @@ package enum Command: String, CaseIterable, Sendable {
       were. Without --since, it covers the last 30 days.
 
       Exit status: 0 done, 2 there is no log, or the page cannot be written, 64 wrong usage.
+      """
+    case .mqtt:
+      """
+      Each change comes to the broker once and in order, also what happened while the broker could not be reached: lines wait in a \
+      file until the broker has acknowledged them. The topics are netwatch/1/ID/line, /presence and /alive, where ID is an identity \
+      that the first start makes, and 'netwatch mqtt --show-id' prints. A broker with logins needs one of that name.
+
+      Exit status: 0 ended by a signal, 2 could not run, 64 wrong usage.
       """
     case .replay:
       """

@@ -103,8 +103,8 @@ package struct HelpText {
       run, serve          show "busy" while a command runs; run the shared service
       top, log, report    traffic by program; past outages, as text or as a page
       get, transfers      download and resume a file; show those in the background
-      snippet             print the configuration of a status bar
-      replay, test-hook   play a recording; try a hook
+      snippet, test-hook  print the configuration of a status bar; try a hook
+      replay, mqtt        play a recording; tell a broker about this machine
     State
       -f, --follow        print the state, then a line for each change
       --check             exit with status 1 unless reachable

@@ -12,7 +12,8 @@ import Testing
     .appending(path: "Golden/command-line")
 
   private static let commands = [
-    "status", "wait", "explain", "open", "get", "serve", "run", "top", "log", "report", "replay", "snippet",
+    "status", "wait", "explain", "open", "get", "transfers", "serve", "run", "top", "log", "report", "mqtt", "replay",
+    "snippet",
     "test-hook",
   ]
 

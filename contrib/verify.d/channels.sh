@@ -47,8 +47,10 @@ expected=$(sort <<'END'
 755 root root ./usr/bin/netwatch
 755 root root ./usr/lib/netwatch/netwatch-http
 755 root root ./usr/lib/netwatch/netwatch-log
+755 root root ./usr/lib/netwatch/netwatch-mqtt
 755 root root ./usr/lib/netwatch/targets
 644 root root ./usr/lib/systemd/system/netwatch-log.service
+644 root root ./usr/lib/systemd/system/netwatch-mqtt.service
 644 root root ./usr/lib/systemd/system/netwatch-wait-online.service
 644 root root ./usr/lib/systemd/system/netwatch.service
 644 root root ./usr/lib/systemd/system/netwatch.socket
@@ -65,12 +67,14 @@ expected=$(sort <<'END'
 644 root root ./usr/share/doc/netwatch/copyright
 644 root root ./usr/share/doc/netwatch/event.schema.json
 644 root root ./usr/share/doc/netwatch/explain.schema.json
+644 root root ./usr/share/doc/netwatch/fleet.schema.json
 644 root root ./usr/share/doc/netwatch/log.schema.json
 644 root root ./usr/share/doc/netwatch/top.schema.json
 644 root root ./usr/share/doc/netwatch/transfers.schema.json
 644 root root ./usr/share/fish/vendor_completions.d/netwatch.fish
 644 root root ./usr/share/man/man1/netwatch-get.1
 644 root root ./usr/share/man/man1/netwatch-log.1
+644 root root ./usr/share/man/man1/netwatch-mqtt.1
 644 root root ./usr/share/man/man1/netwatch-top.1
 644 root root ./usr/share/man/man1/netwatch.1
 644 root root ./usr/share/man/man5/netwatch-events.5

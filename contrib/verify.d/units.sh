@@ -31,6 +31,7 @@ runs user netwatch-targets.service '--follow --json --no-service --exec /usr/lib
 sed -i "s|^ExecStart=/usr/lib/netwatch/netwatch-http |ExecStart=$stand_in |" "$folder/user/netwatch-transfers.service"
 grep -qx "ExecStart=$stand_in work --wait" "$folder/user/netwatch-transfers.service" ||
   { say "user/netwatch-transfers.service: ExecStart is not \"/usr/lib/netwatch/netwatch-http work --wait\""; failed=1; }
+sed -i "s|^ExecStart=/usr/lib/netwatch/netwatch-mqtt |ExecStart=$stand_in |" "$folder/system/netwatch-mqtt.service"
 sed -i "s|^ExecStopPost=.*|ExecStopPost=$stand_in|" "$folder/user/netwatch-targets.service"
 
 # verify SCOPE: checks units with systemd-analyze, which exits with 0 even after a warning.
@@ -53,6 +54,7 @@ exposure() {
   fi
 }
 
+exposure system/netwatch-mqtt.service
 for scope in system user; do
   verify "$scope"
   exposure "$scope/netwatch.service"

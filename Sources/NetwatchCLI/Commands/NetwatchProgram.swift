@@ -12,7 +12,8 @@ public enum NetwatchProgram {
   public static func run(_ words: [String]) -> Never {
     Program.run(
       words, ParsedOptions.options,
-      beside: GetOptions.options.map(\.about) + TransfersOptions.options.map(\.about) + LogOptions.options.map(\.about),
+      beside: GetOptions.options.map(\.about) + TransfersOptions.options.map(\.about) + LogOptions.options.map(\.about)
+        + PublishOptions.options.map(\.about),
       changing: ParsedOptions()
     ) { line in
       var line = line
@@ -35,6 +36,7 @@ public enum NetwatchProgram {
       case .testHook: return try TestHookCommand(options: options).run()
       case .get, .transfers, .work, .probe, .portal: try HelperProgram.http.become(line.command.rawValue)
       case .log, .report, .write: try HelperProgram.log.become(line.command.rawValue)
+      case .mqtt: try HelperProgram.mqtt.become(line.command.rawValue)
       }
     }
   }

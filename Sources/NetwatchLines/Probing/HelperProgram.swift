@@ -11,6 +11,9 @@ package struct HelperProgram: Sendable {
   /// The helper for the log, which uses SQLite.
   package static let log = HelperProgram(
     name: "netwatch-log", command: "log", library: "libsqlite3.so.0", package: "libsqlite3-0")
+  /// The helper for MQTT, which uses libmosquitto.
+  package static let mqtt = HelperProgram(
+    name: "netwatch-mqtt", command: "mqtt", library: "libmosquitto.so.1", package: "libmosquitto1")
 
   /// The name of the program.
   package let name: String

@@ -291,7 +291,7 @@ extension NetworkPath.FamilyPath {
 /// Reads a time such as `2026-11-21T02:15:00.123456Z`.
 ///
 /// - Returns: The nanoseconds since 1970.
-private func nanoseconds(of text: String) -> Int64? {
+package func nanoseconds(of text: String) -> Int64? {
   let bytes = Array(text.utf8)
   let pattern = Array("0000-00-00T00:00:00.000000Z".utf8)
   guard bytes.count == pattern.count else { return nil }

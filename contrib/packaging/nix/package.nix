@@ -1,5 +1,5 @@
 # Installs the static binary of netwatch from the archive of contrib/package, because nixpkgs has no Swift 6.2. So netwatch get,
-# --probe and --log are missing. flake.nix says how this file is used, and how it was checked.
+# mqtt, --probe and --log are missing. flake.nix says how this file is used, and how it was checked.
 { stdenvNoCC }:
 
 stdenvNoCC.mkDerivation {
@@ -16,7 +16,7 @@ stdenvNoCC.mkDerivation {
     cp bin/netwatch "$out/bin"
     cp -r share "$out"
     cp -r lib/systemd "$out/lib"
-    rm "$out"/lib/systemd/*/netwatch-log.service
+    rm "$out"/lib/systemd/*/netwatch-{log,mqtt}.service
     install -D -m 755 -t "$out/lib/netwatch" lib/netwatch/targets
     sed -i "/^Exec/s#/usr/local/\(bin\|lib/netwatch\)/#$out/\1/#g" "$out"/lib/systemd/*/netwatch*.service
     runHook postInstall

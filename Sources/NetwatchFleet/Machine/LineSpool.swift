@@ -1,0 +1,115 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchLibC
+
+/// A payload that waits for the broker.
+package struct WaitingLine: Hashable, Sendable {
+  package let run: FleetRun
+  package let number: Int64
+  /// How many lines a record of a gap stands for; 0 for a line.
+  package let lost: Int64
+  package let payload: [UInt8]
+
+  package init(_ line: FleetLine) {
+    (run, number, payload) = (line.run, line.number, line.payload)
+    lost = if case .gap(let count) = line.content { count } else { 0 }
+  }
+
+  /// - Returns: Nil if the payload is none.
+  init?(payload: [UInt8]) {
+    guard let line = FleetLine.parse(payload)?.line else { return nil }
+    (run, number, self.payload) = (line.run, line.number, payload)
+    lost = if case .gap(let count) = line.content { count } else { 0 }
+  }
+}
+
+/// The file of the lines that wait for the broker, one payload on each line, so that they outlive the program and a loss of power. Belongs
+/// to one thread, which waits for the disk.
+package final class LineSpool {
+  /// The bytes without use from which on the file is written anew.
+  private static let mostWaste = 256 * 1_024
+  /// The largest file that is read, so that a file of somebody's cannot fill the memory.
+  private static let mostBytes = 256 * 1_024 * 1_024
+
+  private let path: String
+  private var file: FileDescriptor?
+  /// The sizes of the lines in the file that are still needed, the oldest first.
+  private var sizes: ArraySlice<Int> = []
+  /// The bytes before them.
+  private var waste = 0
+  /// Whether the file lacks lines, because the disk did not take them.
+  package private(set) var isBehind = false
+
+  /// - Parameter path: The path of the file, in a folder that only this user can write.
+  package init(_ path: String) { self.path = path }
+
+  /// Reads the lines of earlier runs, maybe also some that the broker already has. One that was being written at a loss of power is left
+  /// out.
+  package func read() -> [WaitingLine] {
+    var facts = stat()
+    guard unsafe lstat(path, &facts) == 0, facts.st_size <= Self.mostBytes,
+      let bytes = FileDescriptor.bytes(of: path, capacity: Int(facts.st_size))
+    else { return [] }
+    let texts = bytes.split(separator: UInt8(ascii: "\n"))
+    let lines = texts.compactMap { WaitingLine(payload: Array($0)) }
+    if lines.count < texts.count || (!bytes.isEmpty && bytes.last != UInt8(ascii: "\n")) {
+      replace(with: lines[...])
+    } else {
+      try? use(lines[...])
+    }
+    return lines
+  }
+
+  /// Adds lines, and flushes them to the disk.
+  ///
+  /// - Parameters:
+  ///   - new: The lines, which are also the last ones of `all`.
+  ///   - all: All lines that wait.
+  package func append(_ new: some Collection<WaitingLine>, of all: ArraySlice<WaitingLine>) {
+    guard !isBehind, file != nil else { return replace(with: all) }
+    do throws(SystemError) {
+      try write(new)
+    } catch {
+      isBehind = true
+    }
+  }
+
+  /// Notes that the first lines are not needed any more.
+  ///
+  /// - Parameter all: All lines that still wait.
+  package func removeFirst(_ count: Int, of all: ArraySlice<WaitingLine>) {
+    waste += sizes.prefix(count).reduce(0, +)
+    sizes = sizes.dropFirst(count)
+    guard let file = file?.rawValue else { return }
+    if all.isEmpty {
+      // Lines that come back by a loss of power are told as what they are.
+      if ftruncate(file, 0) == 0 { (sizes, waste, isBehind) = ([], 0, false) }
+    } else if isBehind || waste > max(Self.mostWaste, sizes.reduce(0, +)) {
+      replace(with: all)
+    }
+  }
+
+  /// Writes the file anew.
+  package func replace(with all: ArraySlice<WaitingLine>) {
+    do throws(SystemError) {
+      try TextFile.replace(path, with: all.flatMap { $0.payload + [UInt8(ascii: "\n")] })
+      try use(all)
+    } catch {
+      isBehind = true
+    }
+  }
+
+  /// Writes at the end of the file from now on, which has these lines.
+  private func use(_ all: ArraySlice<WaitingLine>) throws(SystemError) {
+    file = try FileDescriptor.result(of: "open", unsafe open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW))
+    (sizes, waste, isBehind) = (all.map { $0.payload.count + 1 }[...], 0, false)
+  }
+
+  private func write(_ lines: some Collection<WaitingLine>) throws(SystemError) {
+    guard let file = file?.rawValue else { return }
+    let bytes = lines.flatMap { $0.payload + [UInt8(ascii: "\n")] }
+    try unsafe FileDescriptor.writeAll(bytes.span.bytes, to: file)
+    guard fdatasync(file) == 0 else { throw .last("fdatasync") }
+    sizes += lines.map { $0.payload.count + 1 }
+  }
+}

@@ -1,0 +1,58 @@
+import Netwatch
+import NetwatchEventLoop
+import NetwatchFleet
+import NetwatchLibC
+import NetwatchMQTT
+import NetwatchOptions
+
+/// `netwatch mqtt`: tells a broker each change of this machine, and whether it is there.
+struct PublishCommand {
+  let options: PublishOptions
+
+  func run() throws -> ProcessEnding {
+    if options.showsID || options.makesNewID {
+      let text = [UInt8]("\(try identity())\n".utf8)
+      try unsafe FileDescriptor.writeAll(text.span.bytes, to: STDOUT_FILENO)
+      return .exited(0)
+    }
+    guard !options.broker.isEmpty else {
+      throw UsageError("Name the broker, such as netwatch mqtt mqtts://broker.example.org.")
+    }
+    guard (options.certificate == nil) == (options.key == nil) else {
+      throw UsageError("--certificate and --key need each other; give both.")
+    }
+    let broker: MQTTBroker
+    do throws(PlainError) { broker = try MQTTBroker(options.broker) } catch { throw UsageError(error.description) }
+    let password = try self.password()
+    if password != nil, !broker.isEncrypted, !broker.isLocal {
+      throw UsageError("mqtt:// would send the password in the clear; write mqtts://\(broker.host).")
+    }
+    let instance = try FleetInstance()
+    if let notice = instance.notice { StandardError.warn(notice) }
+    var settings = MQTTConnection.Settings(
+      broker: broker, clientID: "", keepAlive: options.silence / PublisherMachine.signs)
+    settings.user = options.user ?? (password == nil ? nil : instance.machine.description)
+    settings.password = password
+    settings.authorities = options.authorities
+    if let certificate = options.certificate, let key = options.key { settings.certificate = (certificate, key) }
+    return try Publisher(options, settings, instance).run()
+  }
+
+  private func identity() throws -> MachineID {
+    if options.makesNewID { return try FleetInstance(isNew: true).machine }
+    // The program that speaks for the machine may run.
+    if let machine = try FleetInstance.current() { return machine }
+    return try FleetInstance().machine
+  }
+
+  private func password() throws -> String? {
+    let passed = String(environment: "CREDENTIALS_DIRECTORY").map { "\($0)/password" }
+    guard let path = options.passwordFile ?? passed.flatMap({ access($0) ? $0 : nil }) else { return nil }
+    guard let text = FileDescriptor.text(of: path, capacity: 1_024) else {
+      throw PlainError("cannot read the password in '\(path)': \(SystemError.last("read").message)")
+    }
+    return String(text.prefix { !$0.isNewline })
+  }
+
+  private func access(_ path: String) -> Bool { unsafe NetwatchLibC.access(path, R_OK) == 0 }
+}
