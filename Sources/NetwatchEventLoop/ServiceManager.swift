@@ -1,3 +1,4 @@
+import CLinux
 import NetwatchLibC
 
 /// The sockets that systemd passes to a service, and the messages that systemd expects.
