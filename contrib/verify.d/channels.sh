@@ -198,7 +198,7 @@ expect "has the archive" tool sh -c "test -s \"\$($nix eval --raw ${flake/nix --
 expect "runs its installPhase" tool sh -euc "$nix eval --raw ${flake/nix --/nix#default.installPhase --} >/build/phase"'
   mkdir -p /build/nix && tar -xzf /recipes/nix/*.tar.gz -C /build/nix --strip-components 1 && cd /build/nix &&
   { echo "runHook() { :; }"; cat /build/phase; } | out=/build/out bash -eu'
-expect "has the files that it should have" diff <(without -e /lib/netwatch/netwatch -e /netwatch-log.service) <(tree "$tools/build/out")
+expect "has the files that it should have" diff <(without -e /lib/netwatch/netwatch -e /netwatch-log.service -e /netwatch-mqtt.service) <(tree "$tools/build/out")
 for scope in system user; do
   expect "has a unit that finds it, $scope" grep -q '^ExecStart=/build/out/bin/netwatch ' \
     "$tools/build/out/lib/systemd/$scope/netwatch.service"

@@ -1,0 +1,1 @@
+"""An overview of many machines that `netwatch mqtt` speaks for."""

@@ -1,0 +1,220 @@
+"""Where messages come from: a stream of nats-server, or any MQTT broker."""
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Awaitable, Callable
+from urllib.parse import urlsplit
+
+# identity, kind, payload, time of the engine, whether it came just now
+Take = Callable[[str, str, bytes, float, bool], None]
+
+STREAM = "NETWATCH"
+SIGNS = "NETWATCH_SIGNS"
+
+
+class UsageError(Exception):
+    """A mistake of the user, in one sentence that says what to do."""
+
+
+@dataclass
+class Settings:
+    url: str
+    user: str | None = None
+    password: str | None = None
+    authorities: str | None = None
+    # How many seconds back the history begins.
+    history: float = 86_400.0
+    # How many servers of a cluster keep each message, if the streams have to be made.
+    replicas: int = 1
+    # How many seconds the first connection may take; None if it is tried until it is there.
+    patience: float | None = None
+
+
+def context(settings: Settings) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=settings.authorities)
+
+
+async def read(settings: Settings, take: Take, caught_up: Callable[[], None], trouble: Callable[[str | None], None]) -> None:
+    """Passes on what there is, says once that this is all, and then passes on what comes. Does not return."""
+    scheme = urlsplit(settings.url).scheme
+    if scheme in ("nats", "tls"):
+        await read_nats(settings, take, caught_up, trouble)
+    elif scheme in ("mqtt", "mqtts"):
+        await read_mqtt(settings, take, caught_up, trouble)
+    else:
+        raise UsageError("Write the engine as nats://HOST, tls://HOST, mqtts://HOST or mqtt://HOST.")
+
+
+# NATS
+
+
+async def connect(settings: Settings, trouble: Callable[[str | None], None]):
+    try:
+        import nats
+    except ImportError:
+        raise UsageError("nats-py is missing; install it with: pip install nats-py") from None
+
+    async def lost() -> None:
+        trouble("the connection to the engine is lost")
+
+    async def back() -> None:
+        trouble(None)
+
+    async def failed(error: Exception) -> None:
+        if "slow consumer" not in str(error):
+            trouble(str(error) or type(error).__name__)
+
+    opening = nats.connect(
+        settings.url, user=settings.user, password=settings.password,
+        tls=context(settings) if settings.url.startswith("tls") else None, max_reconnect_attempts=-1,
+        disconnected_cb=lost, reconnected_cb=back, error_cb=failed, name="netwatch-fleet",
+        pending_size=16 * 1024 * 1024)
+    return await asyncio.wait_for(opening, settings.patience)
+
+
+async def make_streams(engine, replicas: int) -> None:
+    """Makes the streams that are missing. Existing ones stay as the operator has made them."""
+    from nats.js.api import DiscardPolicy, StorageType, StreamConfig
+    from nats.js.errors import NotFoundError
+
+    wanted = [
+        # Thirty days, and of each machine the last 10,000.
+        StreamConfig(
+            name=STREAM, subjects=["netwatch.1.*.line", "netwatch.1.*.presence"], storage=StorageType.FILE,
+            discard=DiscardPolicy.OLD, max_age=30 * 86_400, max_msgs_per_subject=10_000, num_replicas=replicas),
+        # Of signs of life, only the last one says anything.
+        StreamConfig(
+            name=SIGNS, subjects=["netwatch.1.*.alive"], storage=StorageType.MEMORY, discard=DiscardPolicy.OLD,
+            max_msgs_per_subject=1, num_replicas=replicas),
+    ]
+    for config in wanted:
+        try:
+            await engine.stream_info(config.name)
+        except NotFoundError:
+            await engine.add_stream(config)
+
+
+def pass_on(message, take: Take) -> None:
+    levels = message.subject.split(".")
+    if len(levels) == 4:
+        take(levels[2], levels[3], message.data, message.metadata.timestamp.timestamp(), True)
+
+
+async def last_words(engine, take: Take) -> None:
+    """Passes on the last line and the last presence of each machine."""
+    from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+
+    subscription = await engine.subscribe(
+        "netwatch.1.>", stream=STREAM, ordered_consumer=True, pending_msgs_limit=-1, pending_bytes_limit=-1,
+        config=ConsumerConfig(ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.LAST_PER_SUBJECT))
+    info = await subscription.consumer_info()
+    left = info.num_pending + info.delivered.consumer_seq
+    while left > 0:
+        message = await subscription.next_msg(timeout=30)
+        pass_on(message, take)
+        left = message.metadata.num_pending
+    await subscription.unsubscribe()
+
+
+async def first_since(engine, begin: float) -> int:
+    """The number of the first message since a time. An ordered consumer can be made again from a number, and not from a time."""
+    from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+
+    subscription = await engine.subscribe(
+        "netwatch.1.>", stream=STREAM, config=ConsumerConfig(
+            ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.BY_START_TIME, headers_only=True, rate_limit_bps=8_192,
+            opt_start_time=datetime.fromtimestamp(begin, timezone.utc)))
+    info = await subscription.consumer_info()
+    if info.num_pending + info.delivered.consumer_seq == 0:
+        number = (await engine.stream_info(STREAM)).state.last_seq + 1
+    else:
+        number = (await subscription.next_msg(timeout=30)).metadata.sequence.stream
+    await subscription.unsubscribe()
+    return number
+
+
+async def read_nats(settings: Settings, take: Take, caught_up, trouble) -> None:
+    from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+
+    connection = await connect(settings, trouble)
+    engine = connection.jetstream(timeout=20)
+    await make_streams(engine, settings.replicas)
+    left = {STREAM, SIGNS}
+
+    begin = time.time() - settings.history
+    # What was said last before the history begins.
+    await last_words(engine, lambda *message: take(*message) if message[3] < begin else None)
+
+    async def follow(stream: str, **config) -> None:
+        async def deliver(message) -> None:
+            pass_on(message, take)
+            if stream in left and message.metadata.num_pending == 0:
+                done(stream)
+
+        subscription = await engine.subscribe(
+            "netwatch.1.>", stream=stream, ordered_consumer=True, cb=deliver, pending_msgs_limit=-1,
+            pending_bytes_limit=-1, config=ConsumerConfig(ack_policy=AckPolicy.NONE, **config))
+        info = await subscription.consumer_info()
+        if info.num_pending == 0 and info.delivered.consumer_seq == 0:
+            done(stream)
+
+    def done(stream: str) -> None:
+        left.discard(stream)
+        if not left:
+            caught_up()
+
+    await follow(STREAM, deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=await first_since(engine, begin))
+    await follow(SIGNS, deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
+    trouble(None)
+    await asyncio.Event().wait()
+
+
+# MQTT
+
+
+async def read_mqtt(settings: Settings, take: Take, caught_up, trouble) -> None:
+    """Reads what the broker retains, and then what comes. There is no history."""
+    try:
+        import paho.mqtt.client as mqtt
+    except ImportError:
+        raise UsageError("paho-mqtt is missing; install it with: pip install paho-mqtt") from None
+
+    url = urlsplit(settings.url)
+    loop = asyncio.get_running_loop()
+    # The interface of paho-mqtt 2 takes that of version 1 too.
+    extra = {"callback_api_version": mqtt.CallbackAPIVersion.VERSION1} if hasattr(mqtt, "CallbackAPIVersion") else {}
+    client = mqtt.Client(client_id="", clean_session=True, **extra)
+    if settings.user:
+        client.username_pw_set(settings.user, settings.password)
+    if url.scheme == "mqtts":
+        client.tls_set_context(context(settings))
+
+    def connected(_client, _data, _flags, code) -> None:
+        if code:
+            loop.call_soon_threadsafe(trouble, f"the broker refuses: {mqtt.connack_string(code)}")
+            return
+        client.subscribe([(f"netwatch/1/+/{kind}", 1) for kind in ("presence", "line", "alive")])
+        loop.call_soon_threadsafe(trouble, None)
+
+    def disconnected(_client, _data, _code) -> None:
+        loop.call_soon_threadsafe(trouble, "the connection to the broker is lost")
+
+    def received(_client, _data, message) -> None:
+        levels = message.topic.split("/")
+        if len(levels) == 4:
+            loop.call_soon_threadsafe(take, levels[2], levels[3], message.payload, time.time(), not message.retain)
+
+    def subscribed(*_args) -> None:
+        # What the broker retains comes next.
+        loop.call_soon_threadsafe(loop.call_later, 1.0, caught_up)
+
+    client.on_connect, client.on_disconnect = connected, disconnected
+    client.on_message, client.on_subscribe = received, subscribed
+    client.reconnect_delay_set(1, 30)
+    client.connect_async(url.hostname or "localhost", url.port or (8_883 if url.scheme == "mqtts" else 1_883), 30)
+    client.loop_start()
+    await asyncio.Event().wait()

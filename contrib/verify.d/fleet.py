@@ -1,0 +1,379 @@
+"""Three machines in namespaces, a nats-server with TLS and logins, and the overview; then simulated machines."""
+import asyncio
+import json
+import os
+import re
+import signal
+import ssl
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOP, WORK, PROGRAMS, MACHINES, LINES = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+FLEET = WORK / "etc/netwatch/fleet"
+HOST = "10.99.0.1"
+failures = 0
+
+
+def expect(words, is_true, more=""):
+    global failures
+    print(f"  {'ok     ' if is_true else 'FAILED '} {words}", flush=True)
+    if not is_true:
+        failures += 1
+        print(more, file=sys.stderr, flush=True)
+
+
+def run(*command, **more):
+    return subprocess.run(command, capture_output=True, text=True, **more)
+
+
+def wait(what, condition, seconds=60):
+    """Waits for an event that must come."""
+    end = time.time() + seconds
+    while time.time() < end:
+        if value := condition():
+            return value
+        time.sleep(0.05)
+    sys.exit(f"netwatch: {what} has not come in {seconds} s")
+
+
+def ip(*lines):
+    for line in lines:
+        subprocess.run(["ip", *line.split()], check=True)
+
+
+class Machine:
+    """A machine in a network namespace, with a cable to the engine."""
+
+    def __init__(self, number):
+        self.number, self.state, self.process = number, WORK / f"machine-{number}", None
+        self.state.mkdir(mode=0o700)
+        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "900"])
+        mine = os.readlink("/proc/self/ns/net")
+        wait("a namespace", lambda: os.readlink(f"/proc/{self.holder.pid}/ns/net") != mine)
+        ip(f"link add cable{number} type veth peer name enp1s0 netns {self.holder.pid}",
+           f"addr add 10.9.{number}.1/24 dev cable{number}", f"link set cable{number} up")
+        for line in ("link set lo up", "link set enp1s0 up", f"addr add 10.9.{number}.2/24 dev enp1s0",
+                     f"route add default via 10.9.{number}.1"):
+            subprocess.run([*self.inside, "ip", *line.split()], check=True)
+        self.identity = self.ask("--show-id").stdout.strip()
+
+    @property
+    def inside(self):
+        return ["nsenter", "--target", str(self.holder.pid), "--net", "--"]
+
+    def environment(self, state=None):
+        return {**os.environ, "XDG_STATE_HOME": str(state or self.state), "NETWATCH_SOCKET": "/nonexistent", "XDG_RUNTIME_DIR": ""}
+
+    def ask(self, *options):
+        return run(*self.inside, str(PROGRAMS / "netwatch"), "mqtt", *options, env=self.environment())
+
+    def start(self, password, state=None, user=None):
+        file = WORK / f"password-{self.number}"
+        file.write_text(password + "\n")
+        self.process = subprocess.Popen(
+            [*self.inside, str(PROGRAMS / "netwatch"), "mqtt", f"mqtts://{HOST}", "--ca", str(FLEET / "ca.pem"), "--silence", "15",
+             "--password-file", str(file), "--label", f"region={'north' if self.number < 2 else 'south'}",
+             *(["--user", user] if user else [])],
+            env=self.environment(state), stderr=open(WORK / f"errors-{self.number}", "a"))
+        return self.process
+
+    def cable(self, state):
+        ip(f"link set cable{self.number} {state}")
+
+
+def certificates():
+    FLEET.mkdir(parents=True, mode=0o700)
+    key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9"
+    script = f"""cd {FLEET} && exec 2>&1 && openssl req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=ca -addext basicConstraints=critical,CA:TRUE &&
+      echo subjectAltName=IP:{HOST} >names && openssl req {key} -keyout server.key -out server.csr -subj /CN=server &&
+      openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 9 -extfile names -out server.pem"""
+    made = run("sh", "-c", script)
+    if made.returncode:
+        sys.exit(made.stdout)
+
+
+def login(*words):
+    done = run(sys.executable, "-m", "netwatch_fleet.login", "--folder", str(FLEET), *words)
+    if done.returncode:
+        sys.exit(done.stderr)
+    return done.stdout.strip()
+
+
+class Engine:
+    """nats-server with the configuration that is shipped."""
+
+    def __init__(self):
+        text = (TOP / "contrib/examples/fleet/nats-server.conf").read_text()
+        text = text.replace("/etc/netwatch", str(WORK / "etc/netwatch")).replace("/var/lib/nats", str(WORK / "jetstream"))
+        self.path = WORK / "etc/nats-server.conf"
+        self.path.write_text(text)
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(["nats-server", "-c", str(self.path)], stderr=open(WORK / "engine.log", "a"))
+        wait("the engine", lambda: all(f":{port}" in run("ss", "-Hltn").stdout for port in (4222, 8883)))
+
+    def reload(self):
+        before = (WORK / "engine.log").read_text().count("Reloaded server configuration")
+        self.process.send_signal(signal.SIGHUP)
+        wait("the new logins", lambda: (WORK / "engine.log").read_text().count("Reloaded server configuration") > before)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def fleet(*options):
+    return [sys.executable, "-m", "netwatch_fleet", f"tls://{HOST}", "--ca", str(FLEET / "ca.pem"), "--user", "operator",
+            "--password-file", str(WORK / "operator"), *options]
+
+
+def once(*options):
+    done = run(*fleet("--expect", str(FLEET / "machines"), *(options or ("--once",))))
+    if done.returncode:
+        print(done.stderr, file=sys.stderr)
+    return done.stdout
+
+
+def three_machines(engine, machines):
+    page, metrics, alerts = WORK / "fleet.html", WORK / "fleet.prom", WORK / "alerts"
+    watcher = subprocess.Popen(
+        fleet("--expect", str(FLEET / "machines"), "--page", str(page), "--metrics", str(metrics), "--alerts"),
+        stdout=open(alerts, "w"))
+    told = lambda: [json.loads(line) for line in alerts.read_text().splitlines()]
+    wait("the page", page.exists)
+    passwords = {}
+    for machine in machines[:2]:
+        passwords[machine.number] = login("add", machine.identity, f"machine-{machine.number}", "region=north")
+    login("add", machines[2].identity, "machine-2", "region=south")
+    engine.reload()
+    for machine in machines[:2]:
+        machine.start(passwords[machine.number])
+    text = wait("two machines", lambda: (text := once()) and "2 online" in text and text)
+    expect("a machine that has a login and says nothing was never heard of", "1 never heard of" in text, text)
+
+    pulled = time.time()
+    machines[0].cable("down")
+    wait("an alert", lambda: any(each["event"] == "offline" and each["machine"] == machines[0].identity for each in told()))
+    expect(f"a machine without its cable is told ({time.time() - pulled:.1f} s)", time.time() - pulled < 25)
+    # The page follows within two seconds.
+    state = lambda: next((row[2] for row in page_rows(page) if row[1] == machines[0].identity), None)
+    wait("the page", lambda: state() in ("lost", "silent"), 5)
+    expect("its silence is on the page", True)
+    machines[0].cable("up")
+    wait("the return", lambda: any(each["event"] == "online" and each["machine"] == machines[0].identity for each in told()))
+    history = wait("the history", lambda: (text := once("--history", machines[0].identity)) and "no carrier" in text and text)
+    expect("its own reason comes when it is back, as one outage", history.count("\n") == 3, history)
+
+    # Killed, and started again.
+    machines[1].process.send_signal(signal.SIGKILL)
+    machines[1].process.wait()
+    wait("the will", lambda: any(each["event"] == "offline" and each["machine"] == machines[1].identity for each in told()), 20)
+    engine.kill()
+    for number in range(6):
+        machines[0].cable("down" if number % 2 == 0 else "up")
+        time.sleep(0.5)
+    engine.start()
+    machines[1].start(passwords[1])
+    wait("two machines after the engine was killed", lambda: "2 online" in once(), 90)
+    missing = [each for each in told() if each["event"] == "missing"]
+    expect("the engine is killed, and no line is missing", not missing, missing)
+
+    # A machine with a login writes as another one.
+    third = login("add", machines[2].identity, "machine-2")
+    engine.reload()
+    thief = machines[2].start(third)
+    wait("three machines", lambda: "3 online" in once())
+    thief.terminate()
+    thief.wait()
+    other = run(*machines[2].inside, "mosquitto_pub", "-h", HOST, "-p", "8883", "--cafile", str(FLEET / "ca.pem"), "-q", "1",
+                "-u", machines[2].identity, "-P", third, "-t", f"netwatch/1/{machines[0].identity}/presence", "-m",
+                json.dumps({"v": 1, "run": "0badbad0", "online": True, "host": "thief", "time": "2026-01-01T00:00:00.000000Z",
+                            "silence": 90, "labels": {}, "version": ""}))
+    expect("a machine cannot write as another", "thief" not in once() and "Publish Violation" in (WORK / "engine.log").read_text(), other)
+    read = run(*machines[2].inside, "mosquitto_sub", "-h", HOST, "-p", "8883", "--cafile", str(FLEET / "ca.pem"), "-u",
+               machines[2].identity, "-P", third, "-t", "netwatch/#", "-C", "1", "-W", "3")
+    expect("nor read what another says", "run" not in read.stdout, read.stdout)
+    login("revoke", machines[2].identity)
+    engine.reload()
+    gone = run(*machines[2].inside, "mosquitto_pub", "-h", HOST, "-p", "8883", "--cafile", str(FLEET / "ca.pem"), "-q", "1",
+               "-u", machines[2].identity, "-P", third, "-t", f"netwatch/1/{machines[2].identity}/alive", "-m", "{}")
+    expect("a login that was taken away is refused", gone.returncode != 0, gone)
+
+    # A copy of the first machine, with its identity and its login.
+    copy = WORK / "copy/netwatch/mqtt"
+    copy.mkdir(parents=True, mode=0o700)
+    for folder in (WORK / "copy", WORK / "copy/netwatch"):
+        folder.chmod(0o700)
+    (copy / "instance").write_text((machines[0].state / "netwatch/mqtt/instance").read_text())
+    copied = machines[2].start(passwords[0], state=WORK / "copy", user=machines[0].identity)
+    wait("the copy", lambda: any(each["event"] == "copied" and each["machine"] == machines[0].identity for each in told()))
+    expect("two machines with one identity are named, and both stay connected", machines[0].process.poll() is None and copied.poll() is None)
+    text = metrics.read_text()
+    expect("there are metrics", f'netwatch_machine_up{{machine="{machines[0].identity}"' in text, text)
+    watcher.send_signal(signal.SIGTERM)
+    expect("the overview ends by a signal", watcher.wait(20) == 0)
+    for process in (machines[0].process, machines[1].process, copied):
+        process.terminate()
+        process.wait()
+
+
+def small_site(machine):
+    """mosquitto with the configuration that is shipped."""
+    text = (TOP / "contrib/examples/fleet/mosquitto.conf").read_text().replace("/etc/netwatch", str(WORK / "etc/netwatch"))
+    (WORK / "mosquitto.conf").write_text(text + "user root\n")
+    password = login("add", machine.identity, "machine-0")
+    (WORK / "operator").write_text(login("add", "operator") + "\n")
+    broker = subprocess.Popen(["mosquitto", "-c", str(WORK / "mosquitto.conf")], stderr=open(WORK / "mosquitto.log", "a"))
+    wait("mosquitto", lambda: ":8883" in run("ss", "-Hltn").stdout)
+    machine.start(password)
+    command = [each.replace("tls://", "mqtts://") for each in fleet("--once")]
+    text = wait("the machine at mosquitto", lambda: "1 online" in (text := run(*command).stdout) and text)
+    other = run(*machine.inside, "mosquitto_pub", "-h", HOST, "-p", "8883", "--cafile", str(FLEET / "ca.pem"), "-q", "1", "-r", "-u",
+                machine.identity, "-P", password, "-t", f"netwatch/1/{'0' * 16}-{'0' * 16}/presence", "-m",
+                json.dumps({"v": 1, "run": "0badbad0", "online": True, "host": "thief", "time": "2026-01-01T00:00:00.000000Z",
+                            "silence": 90, "labels": {}, "version": ""}))
+    expect("mosquitto takes the same machine, with the same rights", run(*command).stdout.startswith("1 machine: 1 online"), other)
+    machine.process.terminate()
+    machine.process.wait()
+    broker.terminate()
+    broker.wait()
+
+
+def page_rows(path):
+    found = re.search(r"const data = (\{.*\})\n", path.read_text())
+    return json.loads(found[1])["rows"] if found else []
+
+
+# Simulated machines
+
+
+def text(value):
+    return struct.pack(">H", len(value)) + value
+
+
+def packet(kind, body):
+    length, size = len(body), b""
+    while True:
+        length, digit = divmod(length, 128)
+        size += bytes([digit | (128 if length else 0)])
+        if not length:
+            return bytes([kind]) + size + body
+
+
+def now():
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+
+
+async def machine(number, context, user, password, turn):
+    """Connects as netwatch mqtt does, tells its lines, and waits until the engine has them."""
+    identity, run_name = f"{number:016x}-{number * 7 + 1:016x}", f"{number + 1:08x}"
+    topic = f"netwatch/1/{identity}/".encode()
+
+    def presence(is_online):
+        value = {"v": 1, "run": run_name, "online": is_online, "host": f"host{number}", "time": now(), "silence": 90,
+                 "labels": {"region": ("north", "south", "east", "west")[number % 4]}, "version": "1.0.0"}
+        return json.dumps(value if is_online else {**value, "absence": "lost"}).encode()
+
+    async with turn:
+        reader, writer = await asyncio.open_connection(HOST, 8883, ssl=context)
+        writer.write(packet(0x10, text(b"MQTT") + bytes([4, 0xEE]) + struct.pack(">H", 60) + text(f"{identity}-{run_name}".encode())
+                            + text(topic + b"presence") + text(presence(False)) + text(user) + text(password)))
+        answer = await reader.readexactly(4)
+        assert answer[3] == 0, answer
+    messages = [(b"presence", presence(True))]
+    for each in range(1, LINES + 1):
+        line = {"v": 1, "seq": each, "time": now(), "mono_ns": each, "event": "reachability", "reason": "route_up",
+                "reachability": {"status": "wifi", "medium": "wired", "interface": "eth0", "index": 2, "expensive": False, "vpn": None,
+                                 "ipv4": {"address": "192.0.2.2", "gateway": "192.0.2.1", "interface": "eth0"}, "ipv6": None, "wifi": None},
+                "sentence": "Online over eth0, a wired interface.", "activity": {"state": "inactive", "visible": False, "in_flight": 0}}
+        messages.append((b"line", json.dumps({"v": 1, "run": run_name, "n": each, "since": now(), "line": line}).encode()))
+    for place, (kind, payload) in enumerate(messages, 1):
+        writer.write(packet(0x33, text(topic + kind) + struct.pack(">H", place) + payload))
+    for _ in messages:
+        await reader.readexactly(4)
+    return reader, writer
+
+
+async def storm(count):
+    """All machines come at once, and all go at once. Returns the times at which the engine had everything, and lost everybody."""
+    context = ssl.create_default_context(cafile=str(FLEET / "ca.pem"))
+    turn = asyncio.Semaphore(200)
+    # One login for all, because making 10,000 takes longer than their storm.
+    user, password = b"simulated", (WORK / "simulated").read_bytes().strip()
+    begin = time.time()
+    open_ones = await asyncio.gather(*(machine(number, context, user, password, turn) for number in range(count)))
+    there = time.time()
+    print(f"          {count * (LINES + 1)} messages of {count} machines acknowledged in {there - begin:.1f} s", flush=True)
+    await asyncio.sleep(3)
+    gone = time.time()
+    for _, writer in open_ones:
+        writer.transport.abort()
+    return there, gone
+
+
+def simulated(engine, count):
+    import bcrypt
+
+    path = FLEET / "nats-logins.conf"
+    (WORK / "simulated").write_text("simulated")
+    hashed = bcrypt.hashpw(b"simulated", bcrypt.gensalt(4, b"2a")).decode()
+    path.write_text(path.read_text().replace("users: [\n", f'users: [\n      {{ user: "simulated", password: "{hashed}" }}\n'))
+    engine.reload()
+    alerts = WORK / "many"
+    page = WORK / "many.html"
+    watcher = subprocess.Popen(fleet("--page", str(page), "--alerts"), stdout=open(alerts, "w"))
+    wait("the page", page.exists)
+    seen = {}
+
+    def count_of(state):
+        number = sum(row[2] == state and row[1].startswith("0000") for row in page_rows(page))
+        if number >= count and state not in seen:
+            seen[state] = time.time()
+        return number
+
+    async def both():
+        task = asyncio.create_task(storm(count))
+        for state in ("online", "lost"):
+            end = time.time() + 300
+            while await asyncio.to_thread(count_of, state) < count:
+                assert time.time() < end, f"only {count_of(state)} are {state}"
+                await asyncio.sleep(0.05)
+        return await task
+
+    there, gone = asyncio.run(both())
+    expect(f"the page has all of {count} machines {max(0.0, seen['online'] - there):.1f} s after the engine has the last line",
+           seen["online"] - there < 2.0)
+    print(f"          all of them are lost on the page {seen['lost'] - gone:.1f} s after their connections", flush=True)
+    told = [each["event"] for each in map(json.loads, alerts.read_text().splitlines()) if each["machine"].startswith("0000")]
+    expect("each loss is told once", told.count("offline") == count, told.count("offline"))
+    expect("no line is missing", told.count("missing") == 0)
+    memory = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{engine.process.pid}/status").read_text())[1])
+    own = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{watcher.pid}/status").read_text())[1])
+    disk = sum(each.stat().st_size for each in (WORK / "jetstream").rglob("*") if each.is_file())
+    print(f"          the engine: {memory / 1024:.0f} MB of memory, {disk / 1e6:.0f} MB on the disk; the overview: {own / 1024:.0f} MB", flush=True)
+    watcher.terminate()
+    watcher.wait()
+
+
+def main():
+    ip("link set lo up", f"addr add {HOST}/32 dev lo")
+    certificates()
+    (WORK / "operator").write_text(login("add", "operator") + "\n")
+    engine = Engine()
+    print("Three machines", flush=True)
+    machines = [Machine(number) for number in range(3)]
+    three_machines(engine, machines)
+    if MACHINES:
+        print(f"{MACHINES} machines", flush=True)
+        simulated(engine, MACHINES)
+    engine.kill()
+    print("A small site", flush=True)
+    small_site(machines[0])
+    sys.exit(1 if failures else 0)
+
+
+main()
