@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 TOP, WORK, PROGRAMS, MACHINES, LINES = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+HAS_CLUSTER = sys.argv[6] == "1"
 FLEET = WORK / "etc/netwatch/fleet"
 HOST = "10.99.0.1"
 failures = 0
@@ -70,11 +71,11 @@ class Machine:
     def ask(self, *options):
         return run(*self.inside, str(PROGRAMS / "netwatch"), "mqtt", *options, env=self.environment())
 
-    def start(self, password, state=None, user=None):
+    def start(self, password, state=None, user=None, host=HOST):
         file = WORK / f"password-{self.number}"
         file.write_text(password + "\n")
         self.process = subprocess.Popen(
-            [*self.inside, str(PROGRAMS / "netwatch"), "mqtt", f"mqtts://{HOST}", "--ca", str(FLEET / "ca.pem"), "--silence", "15",
+            [*self.inside, str(PROGRAMS / "netwatch"), "mqtt", f"mqtts://{host}", "--ca", str(FLEET / "ca.pem"), "--silence", "15",
              "--password-file", str(file), "--label", f"region={'north' if self.number < 2 else 'south'}",
              *(["--user", user] if user else [])],
             env=self.environment(state), stderr=open(WORK / f"errors-{self.number}", "a"))
@@ -88,7 +89,7 @@ def certificates():
     FLEET.mkdir(parents=True, mode=0o700)
     key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9"
     script = f"""cd {FLEET} && exec 2>&1 && openssl req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=ca -addext basicConstraints=critical,CA:TRUE &&
-      echo subjectAltName=IP:{HOST} >names && openssl req {key} -keyout server.key -out server.csr -subj /CN=server &&
+      echo subjectAltName=IP:{HOST},IP:10.99.0.2,IP:10.99.0.3,DNS:fleet.example.org >names && openssl req {key} -keyout server.key -out server.csr -subj /CN=server &&
       openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 9 -extfile names -out server.pem"""
     made = run("sh", "-c", script)
     if made.returncode:
@@ -219,6 +220,54 @@ def three_machines(engine, machines):
     for process in (machines[0].process, machines[1].process, copied):
         process.terminate()
         process.wait()
+
+
+def cluster(machine):
+    """Three servers with the configuration that is shipped. The one that the machine is connected to is killed."""
+    addresses = ["10.99.0.1", "10.99.0.2", "10.99.0.3"]
+    ip(*(f"addr add {address}/32 dev lo" for address in addresses[1:]))
+    names = WORK / "hosts"
+    names.write_text("".join(f"{address} fleet.example.org\n" for address in addresses))
+    subprocess.run(["mount", "--bind", str(names), "/etc/hosts"], check=True)
+    password = login("add", machine.identity, "machine-0")
+    (WORK / "operator").write_text(login("add", "operator") + "\n")
+    servers = {}
+    for place, address in enumerate(addresses, 1):
+        text = "".join((TOP / "contrib/examples/fleet" / name).read_text() for name in ("nats-server.conf", "cluster.conf"))
+        text = text.replace("/etc/netwatch", str(WORK / "etc/netwatch")).replace("/var/lib/nats", str(WORK / f"cluster-{place}"))
+        text = text.replace("server_name: fleet-1", f"server_name: fleet-{place}").replace("0.0.0.0", address)
+        # The namespace has no name server, which nats-server waits for.
+        for other, number in enumerate(addresses, 1):
+            text = text.replace(f"fleet-{other}.example.org", number)
+        path = WORK / f"etc/cluster-{place}.conf"
+        path.write_text(text)
+        servers[address] = subprocess.Popen(["nats-server", "-c", str(path)], stderr=open(WORK / "cluster.log", "a"))
+    url = "tls://fleet.example.org"
+    command = [url if each.startswith("tls://") else each for each in fleet("--replicas", "3")]
+    # A cluster elects a leader first.
+    wait("the cluster", lambda: run(*command, "--once").returncode == 0, 90)
+    watcher = subprocess.Popen([*command, "--alerts"], stdout=open(WORK / "cluster-alerts", "w"), stderr=open(WORK / "cluster-errors", "w"))
+    machine.start(password, host="fleet.example.org")
+    wait("the machine at the cluster", lambda: "1 online" in run(*command, "--once").stdout, 90)
+    used = wait("its connection", lambda: re.search(r"(10\.99\.0\.\d):8883", run(*machine.inside, "ss", "-Htn", "state", "established").stdout))
+    servers[used[1]].kill()
+    servers[used[1]].wait()
+    for number in range(6):
+        run(*machine.inside, "ip", "link", "add" if number % 2 == 0 else "del", f"dummy{number // 2}", *(["type", "dummy"] if number % 2 == 0 else []))
+        run(*machine.inside, "ip", "addr", "add" if number % 2 == 0 else "del", "10.8.0.1/24", "dev", "enp1s0")
+        time.sleep(0.3)
+    spool = machine.state / "netwatch/mqtt/spool"
+    wait("an empty spool", lambda: spool.read_text() == "" and re.search(r":8883", run(*machine.inside, "ss", "-Htn", "state", "established").stdout), 90)
+    text = wait("the machine at another server", lambda: "1 online" in (text := run(*command, "--once").stdout) and text, 90)
+    told = [json.loads(line)["event"] for line in (WORK / "cluster-alerts").read_text().splitlines()]
+    expect("one of three servers is killed, and no line is missing", "missing" not in told and "lines missing" not in text, (told, text))
+    watcher.terminate()
+    watcher.wait()
+    machine.process.terminate()
+    machine.process.wait()
+    for server in servers.values():
+        server.kill()
+        server.wait()
 
 
 def small_site(machine):
@@ -371,6 +420,9 @@ def main():
         print(f"{MACHINES} machines", flush=True)
         simulated(engine, MACHINES)
     engine.kill()
+    if HAS_CLUSTER:
+        print("A cluster", flush=True)
+        cluster(machines[0])
     print("A small site", flush=True)
     small_site(machines[0])
     sys.exit(1 if failures else 0)

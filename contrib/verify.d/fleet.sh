@@ -1,11 +1,12 @@
 # Tries the overview of many machines with a real nats-server, with TLS and logins: three machines in namespaces, and simulated ones.
-# Three minutes. ARGUMENTS: how many machines are simulated, and how many lines each tells; default: 1000,7
+# Three minutes. ARGUMENTS: how many machines are simulated, how many lines each tells, and 1 for a cluster; default: 1000,7,1
 if [ "$is_inside" = yes ]; then
   exec python3 "$top/contrib/verify.d/fleet.py" "$@"
 fi
 
 machines=${1:-1000}
 lines=${2:-7}
+cluster=${3:-1}
 need_swift
 need_packages $build_packages python3 python3-pip iproute2 util-linux openssl mosquitto-clients
 server=$(folder_of_program nats-server usr/bin/nats-server):$(folder_of_program mosquitto usr/sbin/mosquitto)
@@ -19,4 +20,4 @@ python3 -m unittest discover -s "$top/contrib/fleet/tests" -t "$top/contrib/flee
 as_root=()
 [ "$(id -u)" = 0 ] || as_root=(--user --map-root-user)
 unshare "${as_root[@]}" --net --mount --pid --fork --mount-proc --kill-child \
-  bash "$top/contrib/verify" --inside fleet "$top" "$work" "$(swift build --package-path "$top" --show-bin-path)" "$machines" "$lines" || failed=1
+  bash "$top/contrib/verify" --inside fleet "$top" "$work" "$(swift build --package-path "$top" --show-bin-path)" "$machines" "$lines" "$cluster" || failed=1

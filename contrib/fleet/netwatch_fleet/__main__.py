@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from . import view
-from .source import Settings, UsageError, read
+from .source import Settings, UsageError, read, words
 from .state import IDENTITY, Event, Fleet
 
 # How often what has changed is shown, in seconds.
@@ -178,6 +178,11 @@ def main() -> int:
         return 2
     except OSError as error:
         print(f"netwatch-fleet: {error}", file=sys.stderr)
+        return 2
+    except Exception as error:
+        if not type(error).__module__.startswith("nats"):
+            raise
+        print(f"netwatch-fleet: the engine says: {view.clean(words(error))}", file=sys.stderr)
         return 2
 
 

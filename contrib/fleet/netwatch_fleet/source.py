@@ -42,11 +42,24 @@ async def read(settings: Settings, take: Take, caught_up: Callable[[], None], tr
     """Passes on what there is, says once that this is all, and then passes on what comes. Does not return."""
     scheme = urlsplit(settings.url).scheme
     if scheme in ("nats", "tls"):
-        await read_nats(settings, take, caught_up, trouble)
+        while True:
+            try:
+                await read_nats(settings, take, caught_up, trouble)
+            except Exception as error:
+                # Every error of nats-py is one of the engine: it has no leader yet, or not the rights.
+                if settings.patience is not None or not type(error).__module__.startswith("nats"):
+                    raise
+                trouble(words(error))
+                await asyncio.sleep(2)
     elif scheme in ("mqtt", "mqtts"):
         await read_mqtt(settings, take, caught_up, trouble)
     else:
         raise UsageError("Write the engine as nats://HOST, tls://HOST, mqtts://HOST or mqtt://HOST.")
+
+
+def words(error: Exception) -> str:
+    """An error of the engine in words."""
+    return str(getattr(error, "description", None) or error or type(error).__name__)
 
 
 # NATS
@@ -59,7 +72,8 @@ async def connect(settings: Settings, trouble: Callable[[str | None], None]):
         raise UsageError("nats-py is missing; install it with: pip install nats-py") from None
 
     async def lost() -> None:
-        trouble("the connection to the engine is lost")
+        if not connection.is_closed:
+            trouble("the connection to the engine is lost")
 
     async def back() -> None:
         trouble(None)
@@ -68,12 +82,14 @@ async def connect(settings: Settings, trouble: Callable[[str | None], None]):
         if "slow consumer" not in str(error):
             trouble(str(error) or type(error).__name__)
 
-    opening = nats.connect(
+    connection = nats.NATS()
+    opening = connection.connect(
         settings.url, user=settings.user, password=settings.password,
         tls=context(settings) if settings.url.startswith("tls") else None, max_reconnect_attempts=-1,
         disconnected_cb=lost, reconnected_cb=back, error_cb=failed, name="netwatch-fleet",
         pending_size=16 * 1024 * 1024)
-    return await asyncio.wait_for(opening, settings.patience)
+    await asyncio.wait_for(opening, settings.patience)
+    return connection
 
 
 async def make_streams(engine, replicas: int) -> None:
@@ -138,10 +154,16 @@ async def first_since(engine, begin: float) -> int:
 
 
 async def read_nats(settings: Settings, take: Take, caught_up, trouble) -> None:
+    connection = await connect(settings, trouble)
+    try:
+        await follow_streams(connection.jetstream(timeout=20), settings, take, caught_up, trouble)
+    finally:
+        await connection.close()
+
+
+async def follow_streams(engine, settings: Settings, take: Take, caught_up, trouble) -> None:
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
-    connection = await connect(settings, trouble)
-    engine = connection.jetstream(timeout=20)
     await make_streams(engine, settings.replicas)
     left = {STREAM, SIGNS}
 
