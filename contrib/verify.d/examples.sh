@@ -55,8 +55,11 @@ try_jq() {
 }
 
 try_prometheus() {
-  promtool check rules "$examples/prometheus/alerts.yml" >rules.log 2>&1 || { cat rules.log >&2; return 1; }
-  promtool test rules "$examples/prometheus/alerts-test.yml" >rules.log 2>&1 || { cat rules.log >&2; return 1; }
+  local folder
+  for folder in prometheus fleet; do
+    promtool check rules "$examples/$folder/alerts.yml" >rules.log 2>&1 || { cat rules.log >&2; return 1; }
+    promtool test rules "$examples/$folder/alerts-test.yml" >rules.log 2>&1 || { cat rules.log >&2; return 1; }
+  done
   # The metrics are checked without a service first, and then with a service, which counts.
   netwatch status --prometheus >alone.prom
   check_metrics alone.prom
