@@ -23,6 +23,9 @@ struct PublishCommand {
     }
     let broker: MQTTBroker
     do throws(PlainError) { broker = try MQTTBroker(options.broker) } catch { throw UsageError(error.description) }
+    if !broker.isEncrypted, options.authorities ?? options.certificate != nil {
+      throw UsageError("mqtt:// encrypts nothing, so --ca and --certificate do nothing; write mqtts://\(broker.host).")
+    }
     let password = try self.password()
     if password != nil, !broker.isEncrypted, !broker.isLocal {
       throw UsageError("mqtt:// would send the password in the clear; write mqtts://\(broker.host).")
@@ -30,7 +33,7 @@ struct PublishCommand {
     let instance = try FleetInstance()
     if let notice = instance.notice { StandardError.warn(notice) }
     var settings = MQTTConnection.Settings(
-      broker: broker, clientID: "", keepAlive: options.silence / PublisherMachine.signs)
+      broker: broker, clientID: "", keepAlive: min(options.silence / PublisherMachine.signs, .seconds(60)))
     settings.user = options.user ?? (password == nil ? nil : instance.machine.description)
     settings.password = password
     settings.authorities = options.authorities
@@ -48,10 +51,13 @@ struct PublishCommand {
   private func password() throws -> String? {
     let passed = String(environment: "CREDENTIALS_DIRECTORY").map { "\($0)/password" }
     guard let path = options.passwordFile ?? passed.flatMap({ access($0) ? $0 : nil }) else { return nil }
-    guard let text = FileDescriptor.text(of: path, capacity: 1_024) else {
+    let most = 65_536
+    guard let text = FileDescriptor.text(of: path, capacity: most) else {
       throw PlainError("cannot read the password in '\(path)': \(SystemError.last("read").message)")
     }
-    return String(text.prefix { !$0.isNewline })
+    guard text.utf8.count < most else { throw PlainError("the password in '\(path)' is too long") }
+    let password = String(text.prefix { !$0.isNewline })
+    return password.isEmpty ? nil : password
   }
 
   private func access(_ path: String) -> Bool { unsafe NetwatchLibC.access(path, R_OK) == 0 }

@@ -48,7 +48,7 @@ final class Publisher {
     host = Self.hostName
     spool = LineSpool(instance.spoolPath)
     machine = PublisherMachine(
-      run: ownRun, waiting: spool.read(), limit: options.mostWaiting, silence: options.silence, at: loop.now)
+      run: ownRun, waiting: try spool.read(), limit: options.mostWaiting, silence: options.silence, at: loop.now)
     var settings = settings
     // Two machines with one identity do not throw each other off, and are told apart by those who look.
     settings.clientID = "\(instance.machine)-\(ownRun)"
@@ -267,6 +267,9 @@ final class Follower {
   private var backoff = Backoff()
   private var timer: LoopTimer?
   private var isStopped = false
+  private var started = Duration.zero
+  /// A program that has run for so long has not failed at its start.
+  private static let longEnough = Duration.seconds(30)
 
   /// - Parameters:
   ///   - options: The options beside `--follow --json`.
@@ -302,7 +305,7 @@ final class Follower {
     pipe.closeWrite()
     child = try ChildGroup(process, on: loop) { [unowned self] in childEnded($0) }
     registration = try loop.watch(pipe.read, for: .readable) { [unowned self] _ in read() }
-    (self.pipe, buffer, skipsLine) = (pipe, [], false)
+    (self.pipe, buffer, skipsLine, started) = (pipe, [], false, loop.now)
   }
 
   func stop() {
@@ -329,7 +332,6 @@ final class Follower {
     }
     buffer.removeSubrange(..<start)
     if buffer.count > Self.longestLine { (buffer, skipsLine) = ([], true) }
-    backoff = Backoff()
     if !found.isEmpty { lines(found) }
   }
 
@@ -344,9 +346,13 @@ final class Follower {
     child = nil
     guard !isStopped else { return }
     // It has said what is wrong.
-    if case .exited(let status) = ending, status == 64 || status == 2 {
-      return failed(PlainError("netwatch --follow has ended with status \(status)"))
+    switch ending {
+    case .exited(64): return failed(UsageError("netwatch --follow does not take these options; correct --with."))
+    case .exited(2): return failed(PlainError("netwatch --follow could not run"))
+    default: break
     }
+    // One that has run for a while is started again at once.
+    if loop.now - started > Self.longEnough { backoff = Backoff() }
     again()
   }
 

@@ -59,7 +59,7 @@ package struct PublishOptions: Sendable {
     ) { $0.silence = $1 }
     .standard("90")
     Option.number(
-      "--keep", in: 100...1_000_000, of: [.mqtt],
+      "--keep", in: 100...100_000, of: [.mqtt],
       help:
         "Keep at most so many lines while the broker is out of reach. Beyond that, the oldest become one record of a gap."
     ) { $0.mostWaiting = $1 }

@@ -255,7 +255,8 @@ import Testing
       (["http://a"], "Write the broker as mqtts://HOST or mqtts://HOST:PORT."),
       (["a:0"], "Write a port from 1 to 65535"), (["a", "--silence", "5"], "a whole number from 15 to 86400"),
       (["a", "--label", "x"], "write a label as name=value"), (["a", "--certificate", "x"], "give both"),
-      (["a", "--keep", "1"], "a number from 100 to 1000000"),
+      (["a", "--keep", "1"], "a number from 100 to 100000"),
+      (["mqtt://a", "--ca", "/x"], "mqtt:// encrypts nothing"),
     ])
   func `a mistake gets a sentence`(_ arguments: [String], _ sentence: String) throws {
     let result = try ChildProcess.run(

@@ -17,39 +17,39 @@ import Testing
     WaitingLine(FleetLine(run: FleetRun("00c0ffee")!, number: number, content: .line(Array(text.utf8))))
   }
 
-  private var stored: [Int64] { LineSpool(path).read().map(\.number) }
+  private var stored: [Int64] { get throws { try LineSpool(path).read().map(\.number) } }
 
-  @Test func `lines are there again in a later run, without those that the broker has`() {
+  @Test func `lines are there again in a later run, without those that the broker has`() throws {
     let spool = LineSpool(path)
-    #expect(spool.read().isEmpty)
+    #expect(try spool.read().isEmpty)
     let all = (1...5).map { Self.line($0) }
     spool.append(all[0..<3], of: all[0..<3])
     spool.append(all[3..<5], of: all[...])
-    #expect(stored == [1, 2, 3, 4, 5])
+    #expect(try stored == [1, 2, 3, 4, 5])
     spool.removeFirst(5, of: [])
     #expect(folder.text(of: "spool") == "")
     let more = [Self.line(6)]
     spool.append(more, of: more[...])
-    #expect(stored == [6])
+    #expect(try stored == [6])
   }
 
   @Test func `a line that was being written at a loss of power is left out`() throws {
     let spool = LineSpool(path)
-    _ = spool.read()
+    _ = try spool.read()
     let all = (1...3).map { Self.line($0) }
     spool.append(all, of: all[...])
     let whole = try Data(contentsOf: URL(filePath: path))
     for length in 0...whole.count {
       try whole.prefix(length).write(to: URL(filePath: path))
-      let read = LineSpool(path).read()
+      let read = try LineSpool(path).read()
       #expect(read.map(\.number) == Array(1...3).prefix(read.count).map { Int64($0) })
       #expect(read.allSatisfy { all.contains($0) })
     }
   }
 
-  @Test func `the file does not grow with what the broker has`() {
+  @Test func `the file does not grow with what the broker has`() throws {
     let spool = LineSpool(path)
-    _ = spool.read()
+    _ = try spool.read()
     var all: ArraySlice<WaitingLine> = []
     for number in 1...3_000 {
       all.append(Self.line(Int64(number), text: "\"\(String(repeating: "x", count: 1_000))\""))
@@ -62,18 +62,23 @@ import Testing
     var facts = stat()
     #expect(unsafe stat(path, &facts) == 0 && facts.st_size < 600_000)
     // Those that the broker has may be told again; their identity says so.
-    #expect(stored.suffix(all.count) == all.map(\.number))
+    #expect(try stored.suffix(all.count) == all.map(\.number))
   }
 
   @Test func `lines that the disk does not take wait in memory, and are written later`() throws {
     let other = folder.path + "/later/spool"
     let spool = LineSpool(other)
-    #expect(spool.read().isEmpty)
+    #expect(try spool.read().isEmpty)
     let all = (1...3).map { Self.line($0) }
     spool.append(all[0..<2], of: all[0..<2])
     #expect(spool.isBehind)
     try FileManager.default.createDirectory(atPath: folder.path + "/later", withIntermediateDirectories: false)
     spool.append(all[2..<3], of: all[...])
-    #expect(!spool.isBehind && LineSpool(other).read().map(\.number) == [1, 2, 3])
+    #expect(try LineSpool(other).read().map(\.number) == [1, 2, 3] && !spool.isBehind)
+  }
+
+  @Test func `a spool that cannot be read is not overwritten`() throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    #expect(throws: PlainError.self) { try LineSpool(path).read() }
   }
 }

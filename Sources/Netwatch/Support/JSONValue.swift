@@ -38,7 +38,7 @@ package indirect enum JSONValue: Hashable, Sendable {
 }
 
 private struct JSONParser {
-  private static let deepest = 8
+  private static let deepest = 10
   private let bytes: ArraySlice<UInt8>
   private var position: Int
   private var depth = 0

@@ -28,8 +28,8 @@ package final class FleetInstance: Sendable {
     machine = MachineID.new()
     notice = old.map { [machine] in "this machine was \($0), and is \(machine) from now on" }
     do throws(SystemError) {
-      // The lines are those of the old identity.
-      unsafe unlink(Self.spool(folder))
+      // The lines are those of the machine that this one is a copy of.
+      if old != nil { unsafe unlink(Self.spool(folder)) }
       try TextFile.replace(Self.file(folder), with: Array("\(machine)\n".utf8))
     } catch {
       throw PlainError("cannot keep the identity in '\(Self.file(folder))': \(error.message)")

@@ -45,11 +45,16 @@ package final class LineSpool {
 
   /// Reads the lines of earlier runs, maybe also some that the broker already has. One that was being written at a loss of power is left
   /// out.
-  package func read() -> [WaitingLine] {
-    var facts = stat()
-    guard unsafe lstat(path, &facts) == 0, facts.st_size <= Self.mostBytes,
-      let bytes = FileDescriptor.bytes(of: path, capacity: Int(facts.st_size))
-    else { return [] }
+  ///
+  /// - Throws: A `PlainError` if the file is there and cannot be read, or is too large.
+  package func read() throws(PlainError) -> [WaitingLine] {
+    let bytes: [UInt8]
+    do throws(SystemError) {
+      bytes = try Self.bytes(path)
+    } catch {
+      if error.code == ENOENT { return [] }
+      throw PlainError("cannot read the lines that wait in '\(path)': \(error.message)")
+    }
     let texts = bytes.split(separator: UInt8(ascii: "\n"))
     let lines = texts.compactMap { WaitingLine(payload: Array($0)) }
     if lines.count < texts.count || (!bytes.isEmpty && bytes.last != UInt8(ascii: "\n")) {
@@ -58,6 +63,22 @@ package final class LineSpool {
       try? use(lines[...])
     }
     return lines
+  }
+
+  private static func bytes(_ path: String) throws(SystemError) -> [UInt8] {
+    let file = try FileDescriptor.result(of: "open", unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK))
+    var bytes: [UInt8] = []
+    var room = [UInt8](repeating: 0, count: 256 * 1_024)
+    while true {
+      let count = unsafe NetwatchLibC.read(file.rawValue, &room, room.count)
+      guard count != 0 else { return bytes }
+      guard count > 0 else {
+        if errno == EINTR { continue }
+        throw .last("read")
+      }
+      bytes += room[..<count]
+      guard bytes.count <= mostBytes else { throw SystemError(operation: "read", code: EFBIG) }
+    }
   }
 
   /// Adds lines, and flushes them to the disk.
@@ -92,6 +113,7 @@ package final class LineSpool {
   /// Writes the file anew.
   package func replace(with all: ArraySlice<WaitingLine>) {
     do throws(SystemError) {
+      file = nil
       try TextFile.replace(path, with: all.flatMap { $0.payload + [UInt8(ascii: "\n")] })
       try use(all)
     } catch {

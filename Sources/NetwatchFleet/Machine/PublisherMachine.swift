@@ -55,7 +55,7 @@ package struct PublisherMachine: Sendable {
   private enum Phase: Hashable, Sendable {
     case resting(until: Duration)
     case connecting
-    case connected(nextSign: Duration)
+    case connected(nextSign: Duration, signs: Int)
     case stopped
   }
 
@@ -96,8 +96,7 @@ package struct PublisherMachine: Sendable {
     case .line(let bytes, let time, let status): return add(bytes, time, status) + send()
     case .connected:
       guard case .connecting = phase else { return [] }
-      phase = .connected(nextSign: now + interval)
-      pause = Self.firstPause
+      phase = .connected(nextSign: now + interval, signs: 0)
       return [.announce(nil)] + send() + [.sleep(until: now + interval)]
     case .disconnected:
       if case .stopped = phase { return [] }
@@ -108,6 +107,8 @@ package struct PublisherMachine: Sendable {
       return [.sleep(until: until)]
     case .acknowledged(let token):
       guard let place = flights.firstIndex(where: { $0.token == token }) else { return [] }
+      // A broker that only accepts connections, and then closes them, is not asked every second.
+      pause = Self.firstPause
       flights[place].hasArrived = true
       let count = flights.prefix { $0.hasArrived }.count
       guard count > 0 else { return [] }
@@ -130,11 +131,14 @@ package struct PublisherMachine: Sendable {
       guard now >= until else { return [.sleep(until: until)] }
       phase = .connecting
       return [.connect]
-    case .connected(let next):
+    case .connected(let next, let signs):
       guard now >= next else { return [.sleep(until: next)] }
+      pause = Self.firstPause
       // After a suspend, the signs that were due meanwhile are not given.
-      phase = .connected(nextSign: now + interval)
-      return [.sign(waiting: waiting.count), .sleep(until: now + interval)]
+      phase = .connected(nextSign: now + interval, signs: min(signs + 1, 2))
+      // The last will of an earlier run comes after 1.5 times the keep-alive, and the broker retains it.
+      let again: [Output] = signs == 1 ? [.announce(nil)] : []
+      return again + [.sign(waiting: waiting.count), .sleep(until: now + interval)]
     case .connecting, .stopped: return []
     }
   }
@@ -154,6 +158,7 @@ package struct PublisherMachine: Sendable {
     let start = waiting.startIndex + flights.count
     let end = min(start + count, waiting.endIndex)
     var gaps: [WaitingLine] = []
+    // No number is so high that two of them overflow.
     for line in waiting[start..<end] {
       let lost = max(line.lost, 1)
       let earlier = gaps.last?.run == line.run ? gaps.removeLast().lost : 0

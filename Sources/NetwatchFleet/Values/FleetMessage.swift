@@ -60,6 +60,8 @@ package struct FleetLine: Hashable, Sendable {
   package var run: FleetRun
   /// From 1, without holes.
   package var number: Int64
+  /// The highest number, which every reader of JSON has exactly (RFC 8259, section 6).
+  package static let mostNumber: Int64 = 1 << 53 - 1
   package var content: Content
   /// Since when the machine has been as reachable as the line says, in nanoseconds since 1970 by its clock; nil for a gap.
   package var since: Int64?
@@ -87,7 +89,7 @@ package struct FleetLine: Hashable, Sendable {
   /// - Returns: The line, and its value if it is no gap.
   package static func parse(_ payload: [UInt8]) -> (line: FleetLine, value: JSONValue?)? {
     guard let value = JSONValue(payload[...]), value["v"]?.integer == 1,
-      let run = value["run"]?.string.flatMap(FleetRun.init), let number = value["n"]?.integer(in: 1...Int64.max)
+      let run = value["run"]?.string.flatMap(FleetRun.init), let number = value["n"]?.integer(in: 1...mostNumber)
     else { return nil }
     if let count = value["lost"]?.integer(in: 1...number) {
       return (FleetLine(run: run, number: number, content: .gap(count)), nil)

@@ -28,8 +28,12 @@ package struct MachineID: Hashable, Sendable, CustomStringConvertible {
     MachineID(machine: ofThisMachine, random: .random(in: 0 ... .max))
   }
 
-  /// Whether the identity was made on a machine with another /etc/machine-id, such as the one whose disk was copied.
-  package var isForeign: Bool { !description.hasPrefix(Self.ofThisMachine + "-") }
+  /// Whether the identity was made on a machine with another /etc/machine-id, such as the one whose disk was copied. A machine without
+  /// one, or whose one cannot be read now, says nothing about that.
+  package var isForeign: Bool {
+    let (own, machine) = (Self.ofThisMachine, description.prefix(Self.digits))
+    return own != Self.hex(0) && machine != Self.hex(0) && machine != own
+  }
 
   /// The digits for this machine; zeros if it has no ID, as in many containers.
   private static var ofThisMachine: String {

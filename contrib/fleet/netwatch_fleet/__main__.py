@@ -164,7 +164,8 @@ def main() -> int:
     except SystemExit as ending:
         return 64 if ending.code else 0
     try:
-        return asyncio.run(start(options))
+        asyncio.run(start(options))
+        return 0
     except UsageError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 64
@@ -186,8 +187,14 @@ def main() -> int:
         return 2
 
 
-async def start(options: argparse.Namespace) -> int:
-    return await Program(options).run()
+async def start(options: argparse.Namespace) -> None:
+    status = await Program(options).run()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        pass
+    # Nothing is left to do, and the libraries may wait for an engine that does not answer.
+    os._exit(status)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import fcntl
 import hashlib
 import json
 import os
@@ -30,6 +31,9 @@ class Logins:
         self.folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / "logins.json"
+        # Two at a time would each forget what the other one makes.
+        self.lock = open(folder / "lock", "a")
+        fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.logins: dict = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def add(self, name: str, host: str, labels: list[str]) -> str:
@@ -59,7 +63,8 @@ class Logins:
         self._replace(
             self.folder / "mosquitto-logins", "".join(f"{name}:{login['mosquitto']}\n" for name, login in sorted(self.logins.items())))
         self._replace(
-            self.folder / "mosquitto-rights", f"user {OPERATOR}\ntopic read netwatch/#\n\npattern write netwatch/1/%u/+\n")
+            self.folder / "mosquitto-rights", f"user {OPERATOR}\ntopic read netwatch/#\n\n" + "".join(
+                f"pattern write netwatch/1/%u/{kind}\n" for kind in ("line", "presence", "alive")))
         self._replace(self.folder / "machines", "".join(
             " ".join([name, login["host"], *login["labels"]]).strip() + "\n"
             for name, login in sorted(self.logins.items()) if name != OPERATOR))
@@ -69,17 +74,25 @@ class Logins:
         users = []
         for name, login in sorted(self.logins.items()):
             if name == OPERATOR:
-                rights = 'permissions: { publish: ["$JS.API.>", "$JS.ACK.>", "$JS.FC.>"], subscribe: ["_INBOX.>", "netwatch.>"] }'
+                calls = ["$JS.API.INFO", "$JS.FC.>"] + [f"$JS.API.{call}" for stream in ("NETWATCH", "NETWATCH_SIGNS") for call in (
+                    f"STREAM.INFO.{stream}", f"STREAM.CREATE.{stream}", f"CONSUMER.*.{stream}", f"CONSUMER.*.{stream}.>")]
+                rights = f'permissions: {{ publish: {json.dumps(calls)}, subscribe: "_INBOX.>" }}'
             else:
-                rights = (f'allowed_connection_types: ["MQTT"], permissions: {{ publish: "netwatch.1.{name}.*", '
-                          'subscribe: { deny: "netwatch.>" } }')
+                # Whoever may subscribe to anything may subscribe to everything, by wildcards.
+                topics = [f"netwatch.1.{name}.{kind}" for kind in ("line", "presence", "alive")]
+                rights = (f'allowed_connection_types: ["MQTT"], permissions: {{ publish: {json.dumps(topics)}, '
+                          'subscribe: { deny: ">" } }')
             users.append(f'      {{ user: "{name}", password: "{login["nats"]}", {rights} }}\n')
         return "accounts {\n  FLEET {\n    jetstream: enabled\n    users: [\n" + "".join(users) + "    ]\n  }\n}\n"
 
-    @staticmethod
-    def _replace(path: Path, text: str) -> None:
+    def _replace(self, path: Path, text: str) -> None:
         draft = path.with_name(path.name + ".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        draft.unlink(missing_ok=True)
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        # The engine runs as a user of its own, and reads the files by the group of the folder.
+        if self.folder.stat().st_mode & 0o070:
+            os.fchown(descriptor, -1, self.folder.stat().st_gid)
+            os.fchmod(descriptor, 0o640)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
             file.flush()
@@ -96,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     add = commands.add_parser("add", help="make a login, or give it a new password, which is printed once")
     add.add_argument("name", help=f"the identity that netwatch mqtt --show-id prints, or {OPERATOR}")
     add.add_argument("host", nargs="?", default="", help="the name of the host, for the inventory")
+    add.add_argument("--output", metavar="FILE", help="write the password into this file, which only you can read")
     add.add_argument("labels", nargs="*", help="labels for the inventory, such as region=north")
     revoke = commands.add_parser("revoke", help="take the login away")
     revoke.add_argument("name")
@@ -122,7 +136,13 @@ def main() -> int:
                     raise UsageError("Write the host and each label without spaces.")
             password = logins.add(options.name, options.host, options.labels)
             logins.write()
-            print(password)
+            if options.output:
+                descriptor = os.open(options.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+                os.fchmod(descriptor, 0o600)
+                os.write(descriptor, (password + "\n").encode())
+                os.close(descriptor)
+            else:
+                print(password)
         else:
             logins.revoke(options.name)
             logins.write()

@@ -101,11 +101,12 @@ async def make_streams(engine, replicas: int) -> None:
         # Thirty days, and of each machine the last 10,000.
         StreamConfig(
             name=STREAM, subjects=["netwatch.1.*.line", "netwatch.1.*.presence"], storage=StorageType.FILE,
-            discard=DiscardPolicy.OLD, max_age=30 * 86_400, max_msgs_per_subject=10_000, num_replicas=replicas),
+            discard=DiscardPolicy.OLD, max_age=30 * 86_400, max_msgs_per_subject=10_000, max_msg_size=65_536,
+            num_replicas=replicas),
         # Of signs of life, only the last one says anything.
         StreamConfig(
-            name=SIGNS, subjects=["netwatch.1.*.alive"], storage=StorageType.MEMORY, discard=DiscardPolicy.OLD,
-            max_msgs_per_subject=1, num_replicas=replicas),
+            name=SIGNS, subjects=["netwatch.1.*.alive"], storage=StorageType.FILE, discard=DiscardPolicy.OLD,
+            max_msgs_per_subject=1, max_msg_size=4_096, num_replicas=replicas),
     ]
     for config in wanted:
         try:
@@ -140,13 +141,15 @@ async def first_since(engine, begin: float) -> int:
     """The number of the first message since a time. An ordered consumer can be made again from a number, and not from a time."""
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
+    # What comes from here on is read in any case.
+    last = (await engine.stream_info(STREAM)).state.last_seq
     subscription = await engine.subscribe(
         "netwatch.1.>", stream=STREAM, config=ConsumerConfig(
             ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.BY_START_TIME, headers_only=True, rate_limit_bps=8_192,
             opt_start_time=datetime.fromtimestamp(begin, timezone.utc)))
     info = await subscription.consumer_info()
     if info.num_pending + info.delivered.consumer_seq == 0:
-        number = (await engine.stream_info(STREAM)).state.last_seq + 1
+        number = last + 1
     else:
         number = (await subscription.next_msg(timeout=30)).metadata.sequence.stream
     await subscription.unsubscribe()
@@ -158,7 +161,8 @@ async def read_nats(settings: Settings, take: Take, caught_up, trouble) -> None:
     try:
         await follow_streams(connection.jetstream(timeout=20), settings, take, caught_up, trouble)
     finally:
-        await connection.close()
+        # nats-py may wait for an engine that does not answer.
+        await asyncio.wait({asyncio.ensure_future(connection.close())}, timeout=2)
 
 
 async def follow_streams(engine, settings: Settings, take: Take, caught_up, trouble) -> None:

@@ -19,6 +19,9 @@ MOST_RUNS = 16
 MOST_OUTAGES = 500
 # How far apart an outage that the machine reports and its silence may be to be the same.
 NEAR = 15.0
+# The longest message that is read, and the most labels of a machine.
+MOST_BYTES = 65_536
+MOST_LABELS = 32
 # A clock that is wrong by more is told.
 CLOCK_TOLERANCE = 60.0
 
@@ -83,6 +86,11 @@ class Machine:
     outages: deque = field(default_factory=lambda: deque(maxlen=MOST_OUTAGES))
     absences: deque = field(default_factory=lambda: deque(maxlen=MOST_OUTAGES))
     down_since: tuple | None = None
+    # What runs had dropped and lacked that are not remembered any more.
+    old_dropped: int = 0
+    old_missing: int = 0
+    # The engine's time of the last presence. Signs of life come from another stream, maybe later than what was said after them.
+    announced: float = 0.0
 
     def name(self) -> str:
         return self.host or self.identity
@@ -110,13 +118,20 @@ class Machine:
             each for each in quiet
             if not any(
                 each.start - NEAR <= (outage.end or now) and outage.start <= (each.end or now) + NEAR for outage in own)]
-        return sorted(own + explained)
+        return sorted(own + explained, key=lambda outage: (outage.start, outage.end or float("inf")))
+
+    def forget_old_runs(self) -> None:
+        while len(self.runs) > MOST_RUNS:
+            oldest = next(name for name in self.runs if name != self.run)
+            run = self.runs.pop(oldest)
+            self.old_dropped += run.dropped
+            self.old_missing += run.missing
 
     def dropped(self) -> int:
-        return sum(run.dropped for run in self.runs.values())
+        return self.old_dropped + sum(run.dropped for run in self.runs.values())
 
     def missing(self) -> int:
-        return sum(run.missing for run in self.runs.values())
+        return self.old_missing + sum(run.missing for run in self.runs.values())
 
 
 class Fleet:
@@ -146,12 +161,16 @@ class Fleet:
         kind: line, presence or alive. is_live: whether it came just now, and not from a broker that retains it.
         """
         try:
-            value = json.loads(payload)
+            if len(payload) > MOST_BYTES:
+                raise ValueError("too long")
+            # What no text can have, such as half of a surrogate pair, is replaced.
+            value = json.loads(payload.decode(errors="replace"), parse_constant=refuse, parse_int=whole, object_hook=sound)
             if not IDENTITY.fullmatch(identity) or value["v"] != 1 or not RUN.fullmatch(value["run"]):
                 raise ValueError("not a message of version 1")
             take = {"line": self._line, "presence": self._presence, "alive": self._alive}[kind]
             machine = self.machines.get(identity) or Machine(identity)
             events = list(take(machine, value, now, is_live))
+            machine.forget_old_runs()
             self.machines[identity] = machine
             return events
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
@@ -178,8 +197,9 @@ class Fleet:
             raise ValueError("not a presence")
         if value["online"] is True:
             machine.host, machine.silence = host[:255], float(silence)
-            machine.labels = {str(name)[:32]: str(label)[:128] for name, label in labels.items()}
+            machine.labels = {name[:32]: str(label)[:128] for name, label in list(labels.items())[:MOST_LABELS]}
             machine.version = str(value.get("version", ""))[:64]
+            machine.announced = now
             yield from self._heard(machine, now, is_live)
             machine.run = value["run"]
             machine.runs.setdefault(machine.run, Run(0))
@@ -195,6 +215,7 @@ class Fleet:
         # The broker notices a loss late; the last word came before it.
         machine.absent_since = now if absence == "ended" else min(machine.heard or now, now)
         machine.absence = absence
+        machine.announced = now
         machine.heard = machine.heard or now
         yield from self.look(machine, now)
 
@@ -202,6 +223,10 @@ class Fleet:
         time, waiting, run = parse_time(value["time"]), int(value["waiting"]), value["run"]
         if waiting < 0:
             raise ValueError("not a sign")
+        if now < machine.announced:
+            # Said before what is known.
+            machine.heard = max(machine.heard or 0.0, now)
+            return
         if machine.run and run != machine.run and run in machine.runs:
             # The run that was there before speaks still, so there are two.
             if machine.copied_until < now:
@@ -223,11 +248,9 @@ class Fleet:
 
     def _line(self, machine: Machine, value: dict, now: float, is_live: bool) -> Iterator[Event]:
         number, run_name = value["n"], value["run"]
-        if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-            raise ValueError("not a number")
         lost = value.get("lost", 0)
-        if not 0 <= lost <= number:
-            raise ValueError("not a gap")
+        if type(number) is not int or type(lost) is not int or number < 1 or not 0 <= lost <= number:
+            raise ValueError("not a number")
         line = None if lost else reading(value["line"])
         run = machine.runs.setdefault(run_name, Run(0))
         if number <= run.last:
@@ -240,8 +263,6 @@ class Fleet:
             yield Event("missing", machine, now, f"{hole} lines of {machine.name()} have not come")
         run.last = number
         run.dropped += lost
-        while len(machine.runs) > MOST_RUNS:
-            machine.runs.pop(next(iter(machine.runs)))
         if is_live:
             yield from self._heard(machine, now, is_live)
         if line is None:
@@ -275,6 +296,25 @@ class Fleet:
         return [event for machine in self.machines.values() for event in self.look(machine, now)]
 
 
+def refuse(_word: str) -> None:
+    raise ValueError("NaN and infinity are no JSON")
+
+
+def whole(text: str) -> int:
+    """A whole number, as high as every reader has it exactly."""
+    if len(text) > 17 or abs(int(text)) > 2**53:
+        raise ValueError("too high")
+    return int(text)
+
+
+def sound(value: dict) -> dict:
+    """An object whose texts can be written anywhere."""
+    def clean(text):
+        return text.encode(errors="replace").decode() if isinstance(text, str) else text
+
+    return {clean(key): clean(text) for key, text in value.items()}
+
+
 def parse_time(text: str) -> float:
     """Reads a time such as 2026-11-21T02:15:00.123456Z."""
     found = re.fullmatch(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(\.\d{1,9})?Z", text)
@@ -293,7 +333,7 @@ def reading(line: dict) -> dict:
         gateway = next((way["gateway"] for way in ways if way.get("gateway")), "")
         network = " ".join(str(part) for part in (reach["medium"], wifi.get("ssid") or gateway) if part)[:100]
     return {
-        "status": str(reach["status"])[:32], "reason": str(line.get("reason", ""))[:64],
+        "status": str(reach["status"])[:32], "reason": re.sub("[^a-z_]", "", str(line.get("reason", "")))[:40],
         "sentence": str(line.get("sentence", ""))[:300], "time": parse_time(line["time"]), "network": network}
 
 

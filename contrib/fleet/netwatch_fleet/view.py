@@ -83,7 +83,7 @@ def table(found: list[dict], now: float, lines: int = 40, width: int = 100) -> s
         text.append(clean("  ".join(parts)).rstrip()[:width])
     if len(shown) > lines:
         text.append(f"… and {len(shown) - lines} more")
-    return "\n".join(text) + "\n"
+    return "\n".join(map(clean, text)) + "\n"
 
 
 def history(machine: Machine, now: float) -> str:

@@ -146,6 +146,32 @@ class States(unittest.TestCase):
         self.assertEqual([(row["host"], row["state"]) for row in rows], [("two", "never heard of"), ("one", "online")])
         self.assertEqual(self.fleet.tick(1001), [])
 
+    def test_a_sign_that_comes_late_changes_nothing(self):
+        self.take("presence", presence(at=1000), 1000)
+        self.take("presence", presence(absence="ended"), 1100)
+        self.assertEqual(self.take("alive", alive(at=1090), 1090), [])
+        self.assertEqual(self.one.offline(1101), ("ended", 1100))
+        self.take("presence", presence(run="0000000b", at=1200), 1200)
+        self.assertEqual(self.take("alive", alive(at=1095), 1095), [])
+        self.assertIsNone(self.one.offline(1201))
+
+    def test_one_machine_cannot_end_the_overview(self):
+        whole = presence(at=1000, host="\ud800", labels={f"label{each}": "\udfff" for each in range(500)})
+        self.take("presence", whole, 1000)
+        for run, number in (("0000000a", "9" * 4_300), ("0000000b", "1e400"), ("0000000c", "NaN"), ("0000000d", "1.5")):
+            self.take("line", line(1, run=run, at=1000).replace(b'"n": 1', f'"n": {number}'.encode()), 1000)
+        self.take("line", line(1, at=1000, status="not-reachable", reason="\x1b[31m"), 1000)
+        self.take("line", line(2, at=1000), 1000)
+        self.take("line", line(3, at=1000, status="not-reachable"), 1000)
+        for run in range(1_000):
+            self.take("alive", alive(run=f"{run:08x}", at=1001), 1001)
+        self.assertLessEqual(len(self.one.runs), 16)
+        self.assertLessEqual(len(self.one.labels), 32)
+        rows = view.rows(self.fleet, 1002.0)
+        for text in (view.page(rows, 1002.0), view.table(rows, 1002.0), view.metrics(self.fleet, rows, 1002.0, True)):
+            text.encode()
+            self.assertNotIn("\x1b", text)
+
     def test_strangers_do_no_harm(self):
         generator = random.Random(60)
         whole = [presence(at=1000), line(1, at=1000), gap(7, 3), alive(at=1000)]
