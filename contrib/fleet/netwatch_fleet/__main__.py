@@ -18,10 +18,17 @@ from .state import IDENTITY, Event, Fleet
 
 # How often what has changed is shown, in seconds.
 INTERVAL = 1.0
+# How long after a new connection to the engine nobody counts as silent.
+SETTLING = 10.0
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> None:
+        raise UsageError(f"{message}; netwatch-fleet --help explains all options.")
 
 
 def parser() -> argparse.ArgumentParser:
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="netwatch-fleet", description="Shows which machines of a fleet are offline, since when, and why.",
         epilog="Exit status: 0 done or ended by a signal, 1 there is no such machine, 2 could not run, 64 wrong usage.")
     result.add_argument("engine", help="where the messages are: nats://HOST, tls://HOST, mqtts://HOST or mqtt://HOST")
@@ -46,8 +53,15 @@ def seconds(text: str) -> float:
     return min(float(text[:-1]) * units[text[-1]], 3_650 * 86_400.0)
 
 
+def first_line(path: str) -> str:
+    lines = Path(path).read_text(encoding="utf-8", errors="replace").splitlines()
+    if not lines or not lines[0]:
+        raise UsageError(f"{path} has no password in its first line; netwatch-fleet-login add operator --output {path} writes one.")
+    return lines[0]
+
+
 def inventory(fleet: Fleet, path: str) -> None:
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         words = line.split("#")[0].split()
         if not words:
             continue
@@ -69,6 +83,9 @@ class Program:
         self.options = options
         self.fleet = Fleet()
         self.trouble: str | None = None
+        self.offset = 0.0
+        # Until then, nobody counts as silent: what came while the engine was out of reach is being read.
+        self.settled = 0.0
         self.is_complete = asyncio.Event()
         self.has_changed = True
         if options.expect:
@@ -83,6 +100,13 @@ class Program:
                 "v": 1, "event": event.kind, "time": round(event.time, 3), "machine": machine.identity, "host": machine.host,
                 "labels": machine.labels, "sentence": event.words}), flush=True)
 
+    def now(self) -> float:
+        """The time by the clock of the engine, because that of this machine may be wrong."""
+        return time.time() + self.offset
+
+    def set_clock(self, engine: float) -> None:
+        self.offset = engine - time.time()
+
     def take(self, identity: str, kind: str, payload: bytes, now: float, is_live: bool) -> None:
         self.tell(self.fleet.take(identity, kind, payload, now, is_live))
         self.has_changed = self.has_changed or kind != "alive"
@@ -90,14 +114,19 @@ class Program:
     def set_trouble(self, words: str | None) -> None:
         if words and words != self.trouble:
             print(f"netwatch-fleet: {view.clean(words)}; trying again", file=sys.stderr)
+        if words is None and self.trouble is not None:
+            self.settled = time.monotonic() + SETTLING
         self.trouble = words
 
     async def show(self) -> None:
         await self.is_complete.wait()
+        # Who was silent before is no news.
+        self.fleet.tick(self.now())
         last_metrics, last_page, screen = 0.0, 0.0, sys.stdout.isatty()
         while True:
-            now = time.time()
-            events = self.fleet.tick(now)
+            now = self.now()
+            is_known = self.trouble is None and time.monotonic() >= self.settled
+            events = self.fleet.tick(now) if is_known else []
             self.tell(events)
             changed = self.has_changed or bool(events)
             due = self.options.metrics and now - last_metrics >= 15
@@ -114,17 +143,17 @@ class Program:
                     last_metrics = now
                 if changed and not self.options.alerts:
                     size = shutil.get_terminal_size((100, 40))
-                    text = view.table(rows, now, size.lines - 4 if screen else 1_000, size.columns if screen else 1_000)
+                    text = view.table(rows, now, size.lines - 4 if screen else 1_000, size.columns if screen else 1_000, self.fleet.faults)
                     print(("\x1b[H\x1b[J" if screen else "") + text, end="" if screen else "\n", flush=True)
             await asyncio.sleep(INTERVAL)
 
     async def run(self) -> int:
         options = self.options
-        password = Path(options.password_file).read_text(encoding="utf-8").splitlines()[0] if options.password_file else None
+        password = first_line(options.password_file) if options.password_file else None
         settings = Settings(
             options.engine, options.user, password, options.ca, seconds(options.since), max(1, options.replicas),
             20.0 if options.once or options.history else None)
-        reader = asyncio.create_task(read(settings, self.take, self.is_complete.set, self.set_trouble))
+        reader = asyncio.create_task(read(settings, self.take, self.is_complete.set, self.set_trouble, self.set_clock))
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -143,9 +172,9 @@ class Program:
         return 0
 
     def answer(self) -> int:
-        now = time.time()
+        now = self.now()
         if not self.options.history:
-            print(view.table(view.rows(self.fleet, now), now, 1_000_000, 1_000), end="")
+            print(view.table(view.rows(self.fleet, now), now, 1_000_000, 1_000, self.fleet.faults), end="")
             return 0
         wanted = self.options.history
         found = [each for each in self.fleet.machines.values() if wanted in (each.host, each.identity)]
@@ -160,11 +189,7 @@ def main() -> int:
     # asyncio warns about TLS connections that break off, which is told in words of our own.
     logging.getLogger("asyncio").setLevel(logging.ERROR)
     try:
-        options = parser().parse_args()
-    except SystemExit as ending:
-        return 64 if ending.code else 0
-    try:
-        asyncio.run(start(options))
+        asyncio.run(start(parser().parse_args()))
         return 0
     except UsageError as error:
         print(f"Error: {error}", file=sys.stderr)

@@ -32,7 +32,7 @@ class Logins:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / "logins.json"
         # Two at a time would each forget what the other one makes.
-        self.lock = open(folder / "lock", "a")
+        self.lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.logins: dict = json.loads(self.path.read_text()) if self.path.exists() else {}
 

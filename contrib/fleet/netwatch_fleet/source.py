@@ -38,13 +38,22 @@ def context(settings: Settings) -> ssl.SSLContext:
     return ssl.create_default_context(cafile=settings.authorities)
 
 
-async def read(settings: Settings, take: Take, caught_up: Callable[[], None], trouble: Callable[[str | None], None]) -> None:
-    """Passes on what there is, says once that this is all, and then passes on what comes. Does not return."""
-    scheme = urlsplit(settings.url).scheme
+async def read(
+        settings: Settings, take: Take, caught_up: Callable[[], None], trouble: Callable[[str | None], None],
+        clock: Callable[[float], None] = lambda _time: None) -> None:
+    """Passes on what there is, says once that this is all, and then passes on what comes. Does not return.
+
+    clock: gets the time of the engine.
+    """
+    try:
+        url = urlsplit(settings.url)
+        scheme, _ = url.scheme, url.port
+    except ValueError:
+        scheme = ""
     if scheme in ("nats", "tls"):
         while True:
             try:
-                await read_nats(settings, take, caught_up, trouble)
+                await read_nats(settings, take, caught_up, trouble, clock)
             except Exception as error:
                 # Every error of nats-py is one of the engine: it has no leader yet, or not the rights.
                 if settings.patience is not None or not type(error).__module__.startswith("nats"):
@@ -156,16 +165,16 @@ async def first_since(engine, begin: float) -> int:
     return number
 
 
-async def read_nats(settings: Settings, take: Take, caught_up, trouble) -> None:
+async def read_nats(settings: Settings, take: Take, caught_up, trouble, clock) -> None:
     connection = await connect(settings, trouble)
     try:
-        await follow_streams(connection.jetstream(timeout=20), settings, take, caught_up, trouble)
+        await follow_streams(connection.jetstream(timeout=20), settings, take, caught_up, trouble, clock)
     finally:
         # nats-py may wait for an engine that does not answer.
         await asyncio.wait({asyncio.ensure_future(connection.close())}, timeout=2)
 
 
-async def follow_streams(engine, settings: Settings, take: Take, caught_up, trouble) -> None:
+async def follow_streams(engine, settings: Settings, take: Take, caught_up, trouble, clock) -> None:
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
     await make_streams(engine, settings.replicas)
@@ -185,6 +194,9 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
             "netwatch.1.>", stream=stream, ordered_consumer=True, cb=deliver, pending_msgs_limit=-1,
             pending_bytes_limit=-1, config=ConsumerConfig(ack_policy=AckPolicy.NONE, **config))
         info = await subscription.consumer_info()
+        if isinstance(info.created, datetime):
+            # It was made just now.
+            clock(info.created.timestamp())
         if info.num_pending == 0 and info.delivered.consumer_seq == 0:
             done(stream)
 
@@ -211,6 +223,7 @@ async def read_mqtt(settings: Settings, take: Take, caught_up, trouble) -> None:
 
     url = urlsplit(settings.url)
     loop = asyncio.get_running_loop()
+    is_there = asyncio.Event()
     # The interface of paho-mqtt 2 takes that of version 1 too.
     extra = {"callback_api_version": mqtt.CallbackAPIVersion.VERSION1} if hasattr(mqtt, "CallbackAPIVersion") else {}
     client = mqtt.Client(client_id="", clean_session=True, **extra)
@@ -223,6 +236,7 @@ async def read_mqtt(settings: Settings, take: Take, caught_up, trouble) -> None:
         if code:
             loop.call_soon_threadsafe(trouble, f"the broker refuses: {mqtt.connack_string(code)}")
             return
+        loop.call_soon_threadsafe(is_there.set)
         client.subscribe([(f"netwatch/1/+/{kind}", 1) for kind in ("presence", "line", "alive")])
         loop.call_soon_threadsafe(trouble, None)
 
@@ -243,4 +257,5 @@ async def read_mqtt(settings: Settings, take: Take, caught_up, trouble) -> None:
     client.reconnect_delay_set(1, 30)
     client.connect_async(url.hostname or "localhost", url.port or (8_883 if url.scheme == "mqtts" else 1_883), 30)
     client.loop_start()
+    await asyncio.wait_for(is_there.wait(), settings.patience)
     await asyncio.Event().wait()

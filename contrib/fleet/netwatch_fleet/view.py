@@ -65,12 +65,14 @@ def clean(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", "?", text)
 
 
-def table(found: list[dict], now: float, lines: int = 40, width: int = 100) -> str:
+def table(found: list[dict], now: float, lines: int = 40, width: int = 100, faults: int = 0) -> str:
     """How many machines are there, and those that are not or that need a look."""
     number = counts(found)
     head = f"{len(found)} machine{'s' * (len(found) != 1)}: " + ", ".join(f"{count} {state}" for state, count in number.items()) if found else (
         "No machine has said anything yet.")
     text = [head]
+    if faults:
+        text.append(f"{faults} messages were not understood; a newer netwatch mqtt may have sent them, or a stranger")
     by_region = Counter(row["labels"].get("region", "") for row in found if not is_online(row))
     if len(by_region) > 1 or (by_region and "" not in by_region):
         text.append("not online by region: " + ", ".join(f"{count} {name or 'without'}" for name, count in by_region.most_common(8)))
@@ -127,6 +129,8 @@ def metrics(fleet: Fleet, found: list[dict], now: float, is_connected: bool) -> 
         f'netwatch_machine_heard_timestamp_seconds{{machine="{machine.identity}"}} {machine.heard:.3f}'
         for machine in fleet.machines.values() if machine.heard is not None]
     text += [
+        "# HELP netwatch_fleet_faults_total How many messages were not understood.", "# TYPE netwatch_fleet_faults_total counter",
+        f"netwatch_fleet_faults_total {fleet.faults}",
         "# HELP netwatch_fleet_connected Whether the engine can be asked.", "# TYPE netwatch_fleet_connected gauge",
         f"netwatch_fleet_connected {int(is_connected)}",
         "# HELP netwatch_fleet_sample_timestamp_seconds When this file was written.",
@@ -140,9 +144,8 @@ def metrics(fleet: Fleet, found: list[dict], now: float, is_connected: bool) -> 
 def page(found: list[dict], now: float, seconds: int = 5) -> str:
     """One file that loads nothing, and shows itself again after some seconds."""
     template = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
-    regions = sorted({row["labels"].get("region", "") for row in found})
     data = {
-        "now": round(now, 1), "seconds": seconds, "regions": regions,
+        "now": round(now, 1), "seconds": seconds,
         "rows": [
             [row["host"] or row["id"], row["id"], row["state"], row["since"], row["network"],
              row["labels"].get("region", ""), row["sentence"], row["outages"], row["longest"], row["notes"]]
