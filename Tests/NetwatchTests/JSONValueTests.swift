@@ -31,8 +31,8 @@ import Testing
     for bytes: [UInt8] in [[0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]] {
       #expect(JSONValue(bytes[...]) == nil)
     }
-    #expect(Self.read(String(repeating: "[", count: 8) + String(repeating: "]", count: 8)) != nil)
-    #expect(Self.read(String(repeating: "[", count: 9) + String(repeating: "]", count: 9)) == nil)
+    #expect(Self.read(String(repeating: "[", count: 10) + String(repeating: "]", count: 10)) != nil)
+    #expect(Self.read(String(repeating: "[", count: 11) + String(repeating: "]", count: 11)) == nil)
     #expect(Self.read(String(repeating: "[", count: 1_000_000)) == nil)
   }
 
