@@ -268,7 +268,7 @@ final class Follower {
   private var timer: LoopTimer?
   private var isStopped = false
   private var started = Duration.zero
-  /// A program that has run for so long has not failed at its start.
+  /// A program that runs longer has not failed at its start.
   private static let longEnough = Duration.seconds(30)
 
   /// - Parameters:
