@@ -43,12 +43,7 @@ package final class MQTTConnection: Sendable {
     case disconnected(String)
     /// The broker has a message of quality 1.
     case acknowledged(CInt)
-    /// The broker sends a message.
-    case received(topic: String, payload: [UInt8], isRetained: Bool)
   }
-
-  /// The time that libmosquitto waits for packets before it looks at its own timers.
-  private static let interval: CInt = 1_000
 
   private let settings: Settings
   private let report: @Sendable (Event) -> Void
@@ -76,12 +71,6 @@ package final class MQTTConnection: Sendable {
   /// - Returns: The number by which its acknowledgement is told; nil if the connection is over.
   @discardableResult
   package func publish(_ message: Message) -> CInt? { client.withLock { $0 }?.publish(message) }
-
-  /// Asks the broker for the messages of topics, which may have `+` for any level.
-  package func subscribe(_ topics: [String], quality: CInt = 1) {
-    let client = client.withLock { $0 }
-    for topic in topics { client?.subscribe(topic, quality) }
-  }
 
   /// Ends the connection after what was published. The broker forgets the will.
   package func close() { client.withLock { $0 }?.close() }
@@ -215,8 +204,6 @@ private struct Outcome: Hashable {
     return code == Outcome.success.code ? number : nil
   }
 
-  func subscribe(_ topic: String, _ quality: CInt) { unsafe mosquitto_subscribe(pointer, nil, topic, quality) }
-
   func close() { unsafe mosquitto_disconnect(pointer) }
 
   func breakOff() {
@@ -228,13 +215,6 @@ private struct Outcome: Hashable {
     unsafe mosquitto_connect_callback_set(pointer) { _, context, code in unsafe Client.owner(context)?.answered(code) }
     unsafe mosquitto_publish_callback_set(pointer) { _, context, number in
       unsafe Client.owner(context)?.tell(.acknowledged(number))
-    }
-    unsafe mosquitto_message_callback_set(pointer) { _, context, message in
-      guard let message = unsafe message?.pointee, let topic = unsafe message.topic else { return }
-      let bytes = unsafe UnsafeRawBufferPointer(start: message.payload, count: Int(max(0, message.payloadlen)))
-      let event = unsafe MQTTConnection.Event.received(
-        topic: String(cString: topic), payload: [UInt8](bytes), isRetained: message.retain)
-      unsafe Client.owner(context)?.tell(event)
     }
   }
 

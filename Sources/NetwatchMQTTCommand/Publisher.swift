@@ -214,7 +214,6 @@ final class Publisher {
       guardTimer?.stop()
       tell(trouble: reason)
       handle(.disconnected)
-    case .received: break
     }
   }
 

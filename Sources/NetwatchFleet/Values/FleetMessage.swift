@@ -15,9 +15,6 @@ package enum FleetTopic: String, CaseIterable, Sendable {
 
   package func topic(of machine: MachineID) -> String { "\(Self.root)/\(machine)/\(rawValue)" }
 
-  /// The topic of all machines.
-  package var ofAll: String { "\(Self.root)/+/\(rawValue)" }
-
   /// Reads a topic; nil if it is none of a machine.
   ///
   /// - Parameter separator: What stands between its levels: `/` in MQTT, `.` in NATS.

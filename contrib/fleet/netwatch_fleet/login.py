@@ -11,6 +11,7 @@ import secrets
 import sys
 from pathlib import Path
 
+from .source import UsageError
 from .state import IDENTITY
 
 OPERATOR = "operator"
@@ -18,10 +19,6 @@ OPERATOR = "operator"
 # keep the engine busy for minutes.
 BCRYPT_ROUNDS = 4
 PBKDF2_ROUNDS = 101
-
-
-class UsageError(Exception):
-    """A mistake of the user, in one sentence that says what to do."""
 
 
 class Logins:

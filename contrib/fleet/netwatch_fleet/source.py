@@ -6,7 +6,7 @@ import ssl
 import time
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Awaitable, Callable
+from typing import Callable
 from urllib.parse import urlsplit
 
 # identity, kind, payload, time of the engine, whether it came just now

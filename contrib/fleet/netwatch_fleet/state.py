@@ -178,7 +178,7 @@ class Fleet:
             self.faults += 1
             return []
 
-    def _heard(self, machine: Machine, now: float, is_live: bool) -> Iterator[Event]:
+    def _heard(self, machine: Machine, now: float) -> Iterator[Event]:
         """Notes a word from a machine that is there."""
         away = machine.offline(now) if machine.heard is not None else None
         if away is not None:
@@ -200,7 +200,7 @@ class Fleet:
             machine.labels = {name[:32]: str(label)[:128] for name, label in list(labels.items())[:MOST_LABELS]}
             machine.version = str(value.get("version", ""))[:64]
             machine.announced = now
-            yield from self._heard(machine, now, is_live)
+            yield from self._heard(machine, now)
             machine.run = value["run"]
             machine.runs.setdefault(machine.run, Run(0))
             if is_live:
@@ -235,7 +235,7 @@ class Fleet:
             machine.copied_until = now + 600
         machine.runs.setdefault(run, Run(0))
         machine.waiting = waiting
-        yield from self._heard(machine, now, is_live)
+        yield from self._heard(machine, now)
         yield from self._clock(machine, time, now)
 
     def _clock(self, machine: Machine, time: float, now: float) -> Iterator[Event]:
@@ -264,7 +264,7 @@ class Fleet:
         run.last = number
         run.dropped += lost
         if is_live:
-            yield from self._heard(machine, now, is_live)
+            yield from self._heard(machine, now)
         if line is None:
             return
         behind = machine.clock or 0.0
