@@ -36,6 +36,6 @@ final class RelayServer {
   func cut() {
     let cut = open.now
     open.change { $0 = [] }
-    for connection in cut { connection.reset() }
+    for connection in cut { connection.breakOff() }
   }
 }

@@ -68,6 +68,7 @@ final class ServerConnection: Sendable {
   private struct State {
     var descriptor: CInt
     var unread = Data()
+    var isBrokenOff = false
   }
   private let state: Lock<State>
   private let descriptor: CInt
@@ -187,22 +188,28 @@ final class ServerConnection: Sendable {
   /// Waits until the other side has closed.
   func waitForEnd() { while readSome() != nil {} }
 
-  /// Breaks off the connection with a reset.
+  /// Breaks off the connection with a reset. Only the thread of its script may call this: a number that is closed may be another
+  /// socket's a moment later, from which a thread that still reads would take bytes.
   func reset() {
+    breakOff()
+    close()
+  }
+
+  /// Ends the reads of the connection, and makes its end a reset instead of an ending in good order. Any thread may call this.
+  func breakOff() {
     state.withLock { state in
-      // After the socket is closed, its number may belong to another socket.
       guard state.descriptor >= 0 else { return }
+      state.isBrokenOff = true
       var setting = Glibc.linger(l_onoff: 1, l_linger: 0)
       unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &setting, socklen_t(MemoryLayout<Glibc.linger>.size))
       // The kernel keeps the socket, and sends no reset, while a thread waits in recv(2) for more bytes.
       shutdown(descriptor, CInt(SHUT_RD))
     }
-    close()
   }
 
   func stop() {
     state.withLock { state in
-      if state.descriptor >= 0 { shutdown(state.descriptor, CInt(SHUT_RDWR)) }
+      if state.descriptor >= 0 { shutdown(state.descriptor, CInt(state.isBrokenOff ? SHUT_RD : SHUT_RDWR)) }
     }
   }
 
