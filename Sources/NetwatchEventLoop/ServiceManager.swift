@@ -13,6 +13,7 @@ package final class ServiceManager {
   /// The socket that messages are sent from. It is opened at once, so that there is a descriptor for it when no other is left:
   /// systemd ends a service whose watchdog is not fed.
   private let notifySocket: CInt
+  private var watchdogTimer: LoopTimer?
 
   private static let firstSocket: CInt = 3
 
@@ -52,7 +53,20 @@ package final class ServiceManager {
 
   /// Reports that the service is alive. If the manager's socket is full, the message is dropped, because earlier ones wait
   /// there.
-  package func feedWatchdog() { send("WATCHDOG=1", flags: CInt(MSG_DONTWAIT)) }
+  private func feedWatchdog() { send("WATCHDOG=1", flags: CInt(MSG_DONTWAIT)) }
+
+  /// Reports that the service is alive, now and three times in each interval of the watchdog, as long as the loop runs. Does nothing
+  /// without a watchdog. Call this once, on the loop's thread.
+  package func feedWatchdog(on loop: EventLoop) {
+    guard let interval = watchdogInterval else { return }
+    feedWatchdog()
+    let timer = LoopTimer(on: loop) { [unowned self] in
+      feedWatchdog()
+      watchdogTimer?.set(after: interval / 3)
+    }
+    timer.set(after: interval / 3)
+    watchdogTimer = timer
+  }
 
   /// Reports a state, such as `READY=1`. Does nothing if the manager expects no messages.
   package func notify(_ state: String) { send(state, flags: 0) }

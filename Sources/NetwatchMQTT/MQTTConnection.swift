@@ -51,6 +51,8 @@ package final class MQTTConnection: Sendable {
   private let client = Lock<Client?>(nil)
   /// Whether no event is reported any more.
   private let isSilent = Lock(false)
+  /// The thread of the connection; nil before it, and when it is about to end.
+  private let thread = Lock<pthread_t?>(nil)
 
   /// Begins to connect.
   ///
@@ -81,12 +83,36 @@ package final class MQTTConnection: Sendable {
     client.withLock { $0 }?.breakOff()
   }
 
+  /// Has a connection that is not there yet go on to the next address of the broker's name. Does nothing if there is none.
+  ///
+  /// libmosquitto waits for one address after the other, for the two minutes that the kernel sends a silent one its first packet again. A
+  /// signal ends that wait with EINTR, and libmosquitto takes this for a failure of the address.
+  package func tryNextAddress() {
+    thread.withLock { if let thread = $0 { pthread_kill(thread, Self.interruption) } }
+  }
+
   // MARK: The thread of the connection
 
+  private static let interruption = SIGUSR2
+
   private func run() {
+    acceptInterruptions()
+    thread.withLock { $0 = pthread_self() }
     let reason = connect()
+    thread.withLock { $0 = nil }
     client.withLock { $0 = nil }
     tell(.disconnected(reason))
+  }
+
+  private func acceptInterruptions() {
+    var action = sigaction()
+    unsafe action.__sigaction_handler.sa_handler = { _ in }
+    // Without SA_RESTART, with which connect(2) would go on.
+    unsafe sigaction(Self.interruption, &action, nil)
+    var signals = sigset_t()
+    unsafe sigemptyset(&signals)
+    unsafe sigaddset(&signals, Self.interruption)
+    unsafe pthread_sigmask(SIG_UNBLOCK, &signals, nil)
   }
 
   /// Connects, and returns when the connection is over.

@@ -9,7 +9,9 @@ import NetwatchStream
 /// Follows this machine by `netwatch --follow`, and does what a ``PublisherMachine`` says. Belongs to the thread of its loop.
 final class Publisher {
   /// The time within which the broker must have accepted a connection.
-  private static let patience = Duration.seconds(20)
+  private static let patience = Duration.seconds(30)
+  /// The time that each address of the broker has.
+  private static let addressPatience = Duration.seconds(5)
   /// The time that the broker has for the last message when the program ends.
   private static let grace = Duration.seconds(2)
   /// The most connections that are given up and still wait for something, such as a name server.
@@ -35,7 +37,7 @@ final class Publisher {
   private var attempt = 0
   private var timer: LoopTimer?
   private var guardTimer: LoopTimer?
-  private var watchdogTimer: LoopTimer?
+  private var addressTimer: LoopTimer?
   private var signals: SignalSource?
   private var lastTrouble: String?
   private var hasWarnedOfSpool = false
@@ -48,7 +50,8 @@ final class Publisher {
     host = Self.hostName
     spool = LineSpool(instance.spoolPath)
     machine = PublisherMachine(
-      run: ownRun, waiting: try spool.read(), limit: options.mostWaiting, silence: options.silence, at: loop.now)
+      run: ownRun, waiting: try spool.read(at: loop.now), limit: options.mostWaiting, silence: options.silence,
+      at: loop.now)
     var settings = settings
     // Two machines with one identity do not throw each other off, and are told apart by those who look.
     settings.clientID = "\(instance.machine)-\(ownRun)"
@@ -69,27 +72,23 @@ final class Publisher {
     signals = try SignalSource([SIGTERM, SIGINT, SIGHUP], on: loop) { [unowned self] _ in end() }
     timer = LoopTimer(on: loop) { [unowned self] in handle(.tick) }
     guardTimer = LoopTimer(on: loop) { [unowned self] in giveUp("the broker does not answer") }
+    addressTimer = LoopTimer(on: loop) { [unowned self] in
+      connection?.tryNextAddress()
+      addressTimer?.set(after: Self.addressPatience)
+    }
     follower = try Follower(
-      options.followOptions, on: loop, lines: { [unowned self] in take($0) },
+      options.followOptions, patience: min(options.silence * 2 / 3, .seconds(60)), on: loop,
+      lines: { [unowned self] in take($0) },
       failed: { [unowned self] in
         failure = $0
         end()
       })
-    beginWatchdog()
+    manager.notify("READY=1")
+    manager.feedWatchdog(on: loop)
     handle(.tick)
     try loop.run()
     if let failure { throw failure }
     return .exited(0)
-  }
-
-  private func beginWatchdog() {
-    manager.notify("READY=1")
-    guard let interval = manager.watchdogInterval else { return }
-    watchdogTimer = LoopTimer(on: loop) { [unowned self] in
-      manager.feedWatchdog()
-      watchdogTimer?.set(after: interval / 3)
-    }
-    watchdogTimer?.set(after: .zero)
   }
 
   private func end() {
@@ -134,10 +133,11 @@ final class Publisher {
       }
     }
     if isOther {
-      spool.replace(with: machine.waiting)
+      spool.replace(with: machine.waiting, at: loop.now)
     } else if added > 0 {
-      spool.append(machine.waiting.suffix(added), of: machine.waiting)
+      spool.append(machine.waiting.suffix(added), of: machine.waiting, at: loop.now)
     }
+    spool.catchUp(machine.waiting, at: loop.now)
     if spool.isBehind, !hasWarnedOfSpool {
       StandardError.warn("no room is left in '\(instance.folder)'; lines for the broker wait in memory")
     }
@@ -157,8 +157,9 @@ final class Publisher {
       let message = MQTTConnection.Message(
         topic: FleetTopic.alive.topic(of: instance.machine), payload: sign.payload, isRetained: false, quality: 0)
       connection?.publish(message)
-    case .remove(let count): spool.removeFirst(count, of: machine.waiting)
+    case .remove(let count): spool.removeFirst(count, of: machine.waiting, at: loop.now)
     case .sleep(let until): timer?.set(at: until)
+    case .giveUp: giveUp("the broker takes no lines")
     case .finish: loop.stop()
     case .append, .replace: break
     }
@@ -191,6 +192,7 @@ final class Publisher {
         handle.submit { own.value(on: $0)?.take(event, of: attempt) }
       }
       guardTimer?.set(after: Self.patience)
+      addressTimer?.set(after: Self.addressPatience)
     } catch {
       tell(trouble: error.message)
       handle(.disconnected)
@@ -202,6 +204,7 @@ final class Publisher {
     switch event {
     case .connected:
       guardTimer?.stop()
+      addressTimer?.stop()
       tell(trouble: nil)
       handle(.connected)
     case .acknowledged(let number):
@@ -212,6 +215,7 @@ final class Publisher {
       connection = nil
       if isEnding { return loop.stop() }
       guardTimer?.stop()
+      addressTimer?.stop()
       tell(trouble: reason)
       handle(.disconnected)
     }
@@ -220,6 +224,8 @@ final class Publisher {
   /// Goes on without the connection, whatever it waits for.
   private func giveUp(_ reason: String) {
     if isEnding { return loop.stop() }
+    guardTimer?.stop()
+    addressTimer?.stop()
     connection?.abandon()
     if let connection { abandoned.append(Abandoned(connection: connection)) }
     connection = nil
@@ -246,21 +252,25 @@ final class Publisher {
   }
 }
 
-/// Runs `netwatch --follow --json`, again if it ends, and passes on its lines. Belongs to the thread of its loop.
+/// Runs `netwatch --follow --json`, again if it ends or hangs, and passes on its lines. Belongs to the thread of its loop.
 final class Follower {
   /// The longest line. A line of the stream is always shorter.
   private static let longestLine = 65_536
   /// The time that the program has to end.
   private static let grace = Duration.seconds(1)
-
   private let program: String
   private let options: [String]
+  /// The time within which the program gives a sign of life, as a service gives one to systemd.
+  private let patience: Duration
   private let loop: EventLoop
   private let lines: ([[UInt8]]) -> Void
   private let failed: (any Error) -> Void
   private var pipe: Pipe?
   private var registration: EventLoop.Registration?
   private var child: ChildGroup?
+  /// The program's signs of life; nil if there is no socket for them.
+  private var signs: SignSocket?
+  private var signTimer: LoopTimer?
   private var buffer: [UInt8] = []
   private var skipsLine = false
   private var backoff = Backoff()
@@ -272,18 +282,24 @@ final class Follower {
 
   /// - Parameters:
   ///   - options: The options beside `--follow --json`.
+  ///   - patience: The time without a sign of life after which it is ended, and started again.
   ///   - lines: The closure that gets the lines that have come.
   ///   - failed: The closure that is told why the program cannot run at all.
   /// - Throws: A `PlainError` if netwatch is not there, or a `SystemError`.
   init(
-    _ options: [String], on loop: EventLoop, lines: @escaping ([[UInt8]]) -> Void,
+    _ options: [String], patience: Duration, on loop: EventLoop, lines: @escaping ([[UInt8]]) -> Void,
     failed: @escaping (any Error) -> Void
   ) throws {
-    (self.options, self.loop, self.lines, self.failed) = (options, loop, lines, failed)
+    (self.options, self.patience, self.loop, self.lines, self.failed) = (options, patience, loop, lines, failed)
     program = try Self.find()
     timer = LoopTimer(on: loop) { [unowned self] in
       do { try start() } catch { again() }
     }
+    signTimer = LoopTimer(on: loop) { [unowned self] in
+      StandardError.warn("netwatch --follow gives no sign of life; starting it again")
+      child?.end(within: Self.grace)
+    }
+    signs = try? SignSocket(on: loop) { [unowned self] in if child != nil { signTimer?.set(after: patience) } }
     try start()
   }
 
@@ -299,12 +315,15 @@ final class Follower {
   private func start() throws(SystemError) {
     let pipe = try Pipe()
     try pipe.readWithoutWaiting()
+    let variables = signs.map { ["NOTIFY_SOCKET=\($0.name)", "WATCHDOG_USEC=\(patience.components.seconds)000000"] }
     let process = try ChildProcess.spawn(
-      program, ["--follow", "--json"] + options, descriptors: [(pipe.write, STDOUT_FILENO)], closesOthers: true)
+      program, ["--follow", "--json"] + options, environment: ChildProcess.environment + (variables ?? []),
+      descriptors: [(pipe.write, STDOUT_FILENO)], closesOthers: true)
     pipe.closeWrite()
     child = try ChildGroup(process, on: loop) { [unowned self] in childEnded($0) }
     registration = try loop.watch(pipe.read, for: .readable) { [unowned self] _ in read() }
     (self.pipe, buffer, skipsLine, started) = (pipe, [], false, loop.now)
+    if signs != nil { signTimer?.set(after: patience) }
   }
 
   func stop() {
@@ -318,7 +337,10 @@ final class Follower {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = unsafe NetwatchLibC.read(pipe.read, &bytes, bytes.count)
     guard count > 0 else {
-      if count == 0 { closePipe() }
+      guard count == 0 else { return }
+      closePipe()
+      // A program that has closed its output and runs on tells nothing any more.
+      child?.end(within: Self.grace)
       return
     }
     buffer += bytes[..<count]
@@ -342,6 +364,7 @@ final class Follower {
   private func childEnded(_ ending: ProcessEnding) {
     read()
     closePipe()
+    signTimer?.stop()
     child = nil
     guard !isStopped else { return }
     // It has said what is wrong.
@@ -356,4 +379,49 @@ final class Follower {
   }
 
   private func again() { timer?.set(after: backoff.nextPause()) }
+}
+
+/// A socket for the signs of life of a child, as sd_notify(3) sends them. Belongs to the thread of its loop.
+private final class SignSocket {
+  /// The name of the socket, as `NOTIFY_SOCKET` has it. Only the child knows it, and anybody who sends something does no harm.
+  let name: String
+  private let loop: EventLoop
+  private let descriptor: FileDescriptor
+  private var registration: EventLoop.Registration?
+
+  /// - Parameter take: The closure that is called when signs have come.
+  /// - Throws: A `SystemError` if the system has no socket left.
+  init(on loop: EventLoop, _ take: @escaping () -> Void) throws(SystemError) {
+    self.loop = loop
+    let kind = CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    descriptor = try FileDescriptor.result(of: "socket", socket(AF_UNIX, kind, 0))
+    let number = descriptor.rawValue
+    name = try Self.bind(number)
+    registration = try loop.watch(number, for: .readable) { _ in
+      var byte: UInt8 = 0
+      while unsafe recv(number, &byte, 1, 0) >= 0 {}
+      take()
+    }
+  }
+
+  deinit { if let registration { loop.remove(registration) } }
+
+  /// Has the kernel choose a name that is not in the file system. It begins with a zero byte, for which '@' stands.
+  private static func bind(_ descriptor: CInt) throws(SystemError) -> String {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    var length = socklen_t(MemoryLayout<sa_family_t>.size)
+    let isBound = unsafe withUnsafeMutablePointer(to: &address) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        guard unsafe NetwatchLibC.bind(descriptor, address, length) == 0 else { return false }
+        length = socklen_t(MemoryLayout<sockaddr_un>.size)
+        return unsafe getsockname(descriptor, address, &length) == 0
+      }
+    }
+    guard isBound else { throw .last("bind") }
+    let bytes = unsafe withUnsafeBytes(of: address.sun_path) {
+      unsafe Array($0.prefix(Int(length) - MemoryLayout<sa_family_t>.size))
+    }
+    return "@" + String(decoding: bytes.dropFirst(), as: UTF8.self)
+  }
 }

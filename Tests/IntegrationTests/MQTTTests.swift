@@ -9,12 +9,17 @@ import Testing
 
   init() throws { state = try TemporaryFolder() }
 
+  /// - Parameter mount: A command of a shell that changes what the publisher sees of the file system. Default: nothing.
   private func publish(
-    to broker: MQTTBroker, _ arguments: [String] = [], url: String = "mqtt://127.0.0.1", state: TemporaryFolder? = nil
+    to broker: MQTTBroker, _ arguments: [String] = [], url: String = "mqtt://127.0.0.1", state: TemporaryFolder? = nil,
+    mount: String = ":"
   ) throws -> ChildProcess {
     try ChildProcess(
       broker.network.command(
-        ["sh", "-c", "exec \"$@\" 2>>'\(self.state.file("errors"))'", "sh", Programs.netwatch, "mqtt", url] + arguments),
+        [
+          "unshare", "--mount", "sh", "-c", "\(mount) && exec \"$@\" 2>>'\(self.state.file("errors"))'", "sh",
+          Programs.netwatch, "mqtt", url,
+        ] + arguments),
       environment: ["XDG_STATE_HOME=\((state ?? self.state).path)", "NETWATCH_SOCKET=/nonexistent", "XDG_RUNTIME_DIR="])
   }
 
@@ -149,7 +154,88 @@ import Testing
     try self.end(publisher)
   }
 
+  // MARK: What goes wrong
+
+  @Test func `an address that swallows packets is left for the next one of the broker's name`() throws {
+    let broker = try MQTTBroker(.mosquitto)
+    try broker.read()
+    try broker.network.configure(
+      "addr add fd09::1/64 dev v0 nodad", "neigh add fd09::9 lladdr 02:00:00:00:00:09 dev v0")
+    try state.write("fd09::9 broker.test\n127.0.0.1 broker.test\n", to: "hosts")
+    let publisher = try publish(
+      to: broker, url: "mqtt://broker.test", mount: "mount --bind '\(state.file("hosts"))' /etc/hosts")
+    // The kernel tries the first address for two minutes.
+    try eventually(broker.numbers.count, within: 60) { $0 == 1 }
+    #expect(broker.presence == ["online"] && errors == "")
+    try end(publisher)
+  }
+
+  @Test func `a full disk loses no line while the program runs`() throws {
+    let broker = try MQTTBroker(.mosquitto)
+    try broker.read()
+    let folder = try TemporaryFolder()
+    let publisher = try publish(
+      to: broker, state: folder, mount: "mount -t tmpfs -o size=24k,mode=700 none '\(folder.path)'")
+    try eventually(broker.numbers.count) { $0 == 1 }
+    try broker.stop()
+    let sentence = "no room is left in '\(folder.path)/netwatch/mqtt'; lines for the broker wait in memory"
+    let isFull = { errors.contains(sentence) ? 1_000 : 0 }
+    let stored = {
+      let text = try? String(
+        contentsOfFile: "/proc/\(publisher.pid)/root\(folder.path)/netwatch/mqtt/spool", encoding: .utf8)
+      return text?.split(separator: "\n").count ?? 0
+    }
+    while isFull() == 0 { try change(broker, times: 2) { max(stored(), isFull()) } }
+    for number in 1...20 {
+      try broker.network.configure("addr add 10.0.0.\(number + 50)/24 dev v0", "route add default via 10.0.0.2")
+      try broker.network.configure("addr del 10.0.0.\(number + 50)/24 dev v0")
+    }
+    try broker.network.configure("addr add 10.0.0.77/24 dev v0", "route add default via 10.0.0.2")
+    try broker.start()
+    try eventually(broker.messages) { messages in
+      messages.contains { "\($0.payload)".contains("10.0.0.77") }
+    }
+    #expect(isWhole(broker.numbers.values.first ?? []))
+    try end(publisher)
+  }
+
+  @Test func `a follower that hangs is started again, and its lines go on`() throws {
+    let broker = try MQTTBroker(.mosquitto)
+    try broker.read()
+    let publisher = try publish(to: broker, ["--silence", "15"])
+    let come = { broker.numbers.values.first?.count ?? 0 }
+    try eventually(come()) { $0 == 1 }
+    kill(try #require(publisher.children.first), SIGSTOP)
+    try eventually(come()) { $0 == 2 }
+    #expect(errors.contains("netwatch --follow gives no sign of life; starting it again"))
+    try change(broker, times: 2, come)
+    #expect(isWhole(broker.numbers.values.first ?? []))
+    try end(publisher)
+  }
+
+  @Test func `the late will of an earlier run does not stay`() throws {
+    let broker = try MQTTBroker(.mosquitto)
+    try broker.read()
+    let first = try publish(to: broker, ["--silence", "15"])
+    try eventually(broker.presence) { $0 == ["online"] }
+    // The broker does not learn that it is gone: its machine has lost its power.
+    first.signal(SIGSTOP)
+    let restarted = try copyOfState()
+    let next = try publish(to: broker, ["--silence", "15"], state: restarted)
+    try eventually(broker.presence) { $0 == ["online", "online", "lost", "online"] }
+    first.signal(SIGCONT)
+    try end(first, next)
+  }
+
   // MARK: Identities
+
+  private func copyOfState() throws -> TemporaryFolder {
+    let copy = try TemporaryFolder()
+    try copy.makeFolder("netwatch/mqtt")
+    for folder in ["netwatch", "netwatch/mqtt"] { _ = unsafe chmod(copy.file(folder), 0o700) }
+    try copy.write(state.text(of: "netwatch/mqtt/instance"), to: "netwatch/mqtt/instance")
+    return copy
+  }
 
   @Test func `an identity stays, and a machine with another machine-id gets another one`() throws {
     func id(_ arguments: String..., machine: String? = nil) throws -> (id: String, error: String) {
@@ -182,10 +268,7 @@ import Testing
     let again = try publish(to: broker)
     #expect(try again.wait() == .exited(2))
     #expect(errors == "netwatch: another netwatch mqtt speaks for this machine; end it first\n")
-    let copy = try TemporaryFolder()
-    try copy.makeFolder("netwatch/mqtt")
-    for folder in ["netwatch", "netwatch/mqtt"] { _ = unsafe chmod(copy.file(folder), 0o700) }
-    try copy.write(state.text(of: "netwatch/mqtt/instance"), to: "netwatch/mqtt/instance")
+    let copy = try copyOfState()
     let other = try publish(to: broker, state: copy)
     try eventually(broker.numbers.count) { $0 == 2 }
     try change(broker, times: 3) { broker.numbers.values.map(\.count).min() ?? 0 }

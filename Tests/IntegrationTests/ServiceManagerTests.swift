@@ -73,6 +73,17 @@ import Testing
     #expect(try service.wait() == .exited(0))
   }
 
+  @Test func `a follower feeds the watchdog of its unit, or of a program that has started it`() throws {
+    let folder = try TemporaryFolder()
+    let manager = try ListeningPath(folder.file("notify"), datagrams: true)
+    let follow = try Follow(
+      ChildProcess(
+        [Programs.netwatch, "-f", "--json"],
+        environment: ["NOTIFY_SOCKET=\(folder.file("notify"))", "WATCHDOG_USEC=100000"]))
+    _ = try follow.next()
+    for _ in 0..<5 { #expect(try manager.next() == "WATCHDOG=1") }
+  }
+
   @Test(arguments: [
     ["LISTEN_PID=1", "LISTEN_FDS=1"], ["LISTEN_FDS=1"], ["WATCHDOG_PID=1", "WATCHDOG_USEC=1"],
     ["NOTIFY_SOCKET=relative"],

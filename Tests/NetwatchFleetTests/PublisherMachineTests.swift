@@ -114,16 +114,45 @@ import Testing
     var machine = Machine()
     let outputs = machine.connect()
     #expect(outputs.last == .sleep(until: .seconds(30)))
-    _ = machine.line()
+    machine.now = .seconds(29)
+    let token = Self.tokens(machine.line())[0]
     machine.now = .seconds(30)
-    #expect(machine(.tick) == [.sign(waiting: 1), .sleep(until: .seconds(60))])
+    #expect(machine(.tick) == [.sign(waiting: 1), .sleep(until: .seconds(59))])
+    _ = machine(.acknowledged(token))
     // A suspend.
     machine.now = .seconds(10_000)
     // The last will of an earlier run may have come meanwhile, and the broker retains it.
-    #expect(machine(.tick) == [.announce(nil), .sign(waiting: 1), .sleep(until: .seconds(10_030))])
+    #expect(machine(.tick) == [.announce(nil), .sign(waiting: 0), .sleep(until: .seconds(10_030))])
     #expect(machine(.tick) == [.sleep(until: .seconds(10_030))])
     machine.now = .seconds(10_030)
-    #expect(machine(.tick) == [.sign(waiting: 1), .sleep(until: .seconds(10_060))])
+    #expect(machine(.tick) == [.sign(waiting: 0), .sleep(until: .seconds(10_060))])
+  }
+
+  @Test func `a broker that acknowledges nothing is given up, and a slow one is not`() {
+    var machine = Machine()
+    _ = machine.connect()
+    machine.now = .seconds(20)
+    let outputs = machine.line()
+    #expect(outputs.last == .sleep(until: .seconds(30)))
+    let tokens = Self.tokens(outputs) + Self.tokens(machine.line())
+    machine.now = .seconds(45)
+    _ = machine(.acknowledged(tokens[1]))
+    machine.now = .seconds(74)
+    #expect(machine(.tick).last == .sleep(until: .seconds(75)))
+    machine.now = .seconds(75)
+    #expect(machine(.tick) == [.giveUp])
+    _ = machine(.disconnected)
+    machine.now = .seconds(76)
+    #expect(Self.published(machine.connect()) == [1, 2])
+  }
+
+  @Test func `lines that are long wait as long as they have room`() {
+    var machine = Machine(limit: 100_000)
+    let text = "\"\(String(repeating: "x", count: 65_000))\""
+    for _ in 0..<2_000 { _ = machine.line(text) }
+    let waiting = machine.machine.waiting
+    #expect(waiting.reduce(0) { $0 + $1.payload.count } <= PublisherMachine.mostBytes)
+    #expect(waiting.count > 900 && waiting.reduce(0) { $0 + max($1.lost, 1) } == 2_000)
   }
 
   @Test func `beyond the limit, the oldest lines become one gap`() throws {
@@ -183,7 +212,15 @@ import Testing
     var written: Int64 = 0
     var last: Int64 = 0
     func perform(_ outputs: [PublisherMachine.Output]) {
-      for case .publish(let line, let token) in outputs { flying.append((token, line)) }
+      for output in outputs {
+        switch output {
+        case .publish(let line, let token): flying.append((token, line))
+        case .giveUp:
+          flying = []
+          perform(machine(.disconnected))
+        default: break
+        }
+      }
     }
     for _ in 0..<2_000 {
       machine.now += .milliseconds(Int.random(in: 0...3_000, using: &random))

@@ -34,7 +34,7 @@ struct FollowCommand {
       lines, renderer: renderer, count: options.count, hooks: hooks.areWanted ? hooks : nil,
       isLogged: options.isLogged,
       namesPrograms: renderer is TextRenderer ? options.isVerbose : options.namesPrograms
-    ).run { hasService in
+    ).run(under: .fromEnvironment()) { hasService in
       if !hasService, lines.service != .nothing, lines.activity.counts == .requests, options.output.isText {
         StandardError.warnTerminal(
           "no service runs, so requests of programs are not shown; start netwatch serve, or add --activity tcp")

@@ -59,10 +59,13 @@ final class Follower {
 
   /// Prints the lines.
   ///
-  /// - Parameter begin: Called when the source has started, with whether a service counts requests. Default: nothing.
-  func run(begin: (_ hasService: Bool) -> Void = { _ in }) throws {
+  /// - Parameters:
+  ///   - manager: The service manager whose watchdog is fed. Default: nil.
+  ///   - begin: Called when the source has started, with whether a service counts requests. Default: nothing.
+  func run(under manager: ServiceManager? = nil, begin: (_ hasService: Bool) -> Void = { _ in }) throws {
     do {
       try source?.start()
+      manager?.feedWatchdog(on: loop)
       begin(source?.hasService ?? false)
       try source?.run()
     } catch {

@@ -83,7 +83,7 @@ final class Service {
     status?.watch()
     if let failure { throw failure }
     rules?.follow(on: loop) { [unowned self] in if let rules { status?.use(rules.rules) } }
-    feedWatchdog()
+    manager.feedWatchdog(on: loop)
     manager.notify("READY=1")
     defer { manager.notify("STOPPING=1") }
     try loop.run()
@@ -151,12 +151,6 @@ final class Service {
     manager.notify("RELOADING=1\nMONOTONIC_USEC=\(KernelClock.monotonic.nanoseconds / 1_000)")
     status?.resync()
     manager.notify("READY=1")
-  }
-
-  private func feedWatchdog() {
-    guard let interval = manager.watchdogInterval else { return }
-    manager.feedWatchdog()
-    loop.schedule(after: interval / 2) { [unowned self] in feedWatchdog() }
   }
 }
 

@@ -39,6 +39,9 @@ package final class LineSpool {
   private var waste = 0
   /// Whether the file lacks lines, because the disk did not take them.
   package private(set) var isBehind = false
+  /// The time between two attempts to write all lines to a disk without room, so that not each line does so.
+  private static let pause = Duration.seconds(10)
+  private var nextAttempt = Duration.zero
 
   /// - Parameter path: The path of the file, in a folder that only this user can write.
   package init(_ path: String) { self.path = path }
@@ -47,7 +50,7 @@ package final class LineSpool {
   /// out.
   ///
   /// - Throws: A `PlainError` if the file is there and cannot be read, or is too large.
-  package func read() throws(PlainError) -> [WaitingLine] {
+  package func read(at now: Duration) throws(PlainError) -> [WaitingLine] {
     let bytes: [UInt8]
     do throws(SystemError) {
       bytes = try Self.bytes(path)
@@ -58,7 +61,7 @@ package final class LineSpool {
     let texts = bytes.split(separator: UInt8(ascii: "\n"))
     let lines = texts.compactMap { WaitingLine(payload: Array($0)) }
     if lines.count < texts.count || (!bytes.isEmpty && bytes.last != UInt8(ascii: "\n")) {
-      replace(with: lines[...])
+      replace(with: lines[...], at: now)
     } else {
       try? use(lines[...])
     }
@@ -86,40 +89,48 @@ package final class LineSpool {
   /// - Parameters:
   ///   - new: The lines, which are also the last ones of `all`.
   ///   - all: All lines that wait.
-  package func append(_ new: some Collection<WaitingLine>, of all: ArraySlice<WaitingLine>) {
-    guard !isBehind, file != nil else { return replace(with: all) }
+  package func append(_ new: some Collection<WaitingLine>, of all: ArraySlice<WaitingLine>, at now: Duration) {
+    if isBehind { return catchUp(all, at: now) }
+    guard file != nil else { return replace(with: all, at: now) }
     do throws(SystemError) {
       try write(new)
     } catch {
-      isBehind = true
+      fallBehind(at: now)
     }
   }
 
   /// Notes that the first lines are not needed any more.
   ///
   /// - Parameter all: All lines that still wait.
-  package func removeFirst(_ count: Int, of all: ArraySlice<WaitingLine>) {
+  package func removeFirst(_ count: Int, of all: ArraySlice<WaitingLine>, at now: Duration) {
     waste += sizes.prefix(count).reduce(0, +)
     sizes = sizes.dropFirst(count)
-    guard let file = file?.rawValue else { return }
-    if all.isEmpty {
+    if all.isEmpty, let file = file?.rawValue, ftruncate(file, 0) == 0 {
       // Lines that come back by a loss of power are told as what they are.
-      if ftruncate(file, 0) == 0 { (sizes, waste, isBehind) = ([], 0, false) }
-    } else if isBehind || waste > max(Self.mostWaste, sizes.reduce(0, +)) {
-      replace(with: all)
+      (sizes, waste, isBehind) = ([], 0, false)
+    } else if isBehind {
+      catchUp(all, at: now)
+    } else if waste > max(Self.mostWaste, sizes.reduce(0, +)) {
+      replace(with: all, at: now)
     }
   }
 
   /// Writes the file anew.
-  package func replace(with all: ArraySlice<WaitingLine>) {
+  package func replace(with all: ArraySlice<WaitingLine>, at now: Duration) {
     do throws(SystemError) {
-      file = nil
       try TextFile.replace(path, with: all.flatMap { $0.payload + [UInt8(ascii: "\n")] })
       try use(all)
     } catch {
-      isBehind = true
+      fallBehind(at: now)
     }
   }
+
+  /// Writes the file anew if it lacks lines, and some time after the last attempt. Call this also while no lines come.
+  package func catchUp(_ all: ArraySlice<WaitingLine>, at now: Duration) {
+    if isBehind, now >= nextAttempt { replace(with: all, at: now) }
+  }
+
+  private func fallBehind(at now: Duration) { (isBehind, nextAttempt) = (true, now + Self.pause) }
 
   /// Writes at the end of the file from now on, which has these lines.
   private func use(_ all: ArraySlice<WaitingLine>) throws(SystemError) {

@@ -38,6 +38,8 @@ package struct PublisherMachine: Sendable {
     case remove(count: Int)
     /// Other lines wait than before.
     case replace
+    /// End the connection, over which the broker takes nothing. ``Input/disconnected`` follows.
+    case giveUp
     /// Come back at this time of the monotonic clock.
     case sleep(until: Duration)
     /// Nothing is left to tell; the program can end.
@@ -49,13 +51,17 @@ package struct PublisherMachine: Sendable {
   package static let longestPause = Duration.seconds(60)
   /// The most lines that are on their way at a time.
   package static let window = 64
+  /// The time within which the broker acknowledges one of the lines on their way. One with a full disk may answer pings, and take nothing.
+  package static let patience = Duration.seconds(30)
+  /// The most bytes that wait, also if they are fewer lines than the limit: a line has up to 64 KiB.
+  package static let mostBytes = 64 * 1_024 * 1_024
   /// How many times within its silence a machine gives a sign.
   package static let signs = 3
 
   private enum Phase: Hashable, Sendable {
     case resting(until: Duration)
     case connecting
-    case connected(nextSign: Duration, signs: Int)
+    case connected(nextSign: Duration, nextWord: Duration?)
     case stopped
   }
 
@@ -72,6 +78,9 @@ package struct PublisherMachine: Sendable {
   private var pause = Self.firstPause
   /// The lines that wait for the broker, the oldest first.
   package private(set) var waiting: ArraySlice<WaitingLine>
+  private var bytes: Int
+  /// When the broker acknowledged a line, or began to owe it.
+  private var progress = Duration.zero
   /// Those at the beginning of ``waiting`` that are on their way.
   private var flights: [Flight] = []
   private var number: Int64 = 0
@@ -87,17 +96,22 @@ package struct PublisherMachine: Sendable {
   package init(run: FleetRun, waiting: [WaitingLine], limit: Int, silence: Duration, at now: Duration) {
     (self.run, self.limit, self.silence) = (run, limit, silence)
     self.waiting = waiting[...]
+    bytes = waiting.reduce(0) { $0 + $1.payload.count }
     phase = .resting(until: now)
   }
 
   /// - Parameter chance: A random number from 0 to 1, so that machines that lost the broker together do not come back together.
   package mutating func handle(_ input: Input, at now: Duration, chance: Double) -> [Output] {
     switch input {
-    case .line(let bytes, let time, let status): return add(bytes, time, status) + send()
+    case .line(let bytes, let time, let status):
+      let owedNothing = flights.isEmpty
+      let outputs = add(bytes, time, status) + send(at: now)
+      guard owedNothing, !flights.isEmpty, case .connected(let next, _) = phase else { return outputs }
+      return outputs + [sleep(until: next)]
     case .connected:
       guard case .connecting = phase else { return [] }
-      phase = .connected(nextSign: now + interval, signs: 0)
-      return [.announce(nil)] + send() + [.sleep(until: now + interval)]
+      phase = .connected(nextSign: now + interval, nextWord: now + Self.lateWill(silence))
+      return [.announce(nil)] + send(at: now) + [sleep(until: now + interval)]
     case .disconnected:
       if case .stopped = phase { return [] }
       flights = []
@@ -109,12 +123,14 @@ package struct PublisherMachine: Sendable {
       guard let place = flights.firstIndex(where: { $0.token == token }) else { return [] }
       // A broker that only accepts connections, and then closes them, is not asked every second.
       pause = Self.firstPause
+      progress = now
       flights[place].hasArrived = true
       let count = flights.prefix { $0.hasArrived }.count
       guard count > 0 else { return [] }
       flights.removeFirst(count)
+      bytes -= waiting.prefix(count).reduce(0) { $0 + $1.payload.count }
       waiting = waiting.dropFirst(count)
-      return [.remove(count: count)] + send()
+      return [.remove(count: count)] + send(at: now)
     case .tick: return tick(at: now)
     case .stop:
       defer { phase = .stopped }
@@ -125,20 +141,25 @@ package struct PublisherMachine: Sendable {
 
   private var interval: Duration { silence / Self.signs }
 
+  /// The time after which a broker has told the last will of an earlier run, which it retains, so that the machine then has to say again
+  /// that it is there. MQTT has it come after 1.5 times the keep-alive, a third of the silence; mosquitto looks every 6 seconds.
+  private static func lateWill(_ silence: Duration) -> Duration { silence / signs * 3 / 2 + .seconds(10) }
+
   private mutating func tick(at now: Duration) -> [Output] {
     switch phase {
     case .resting(let until):
       guard now >= until else { return [.sleep(until: until)] }
       phase = .connecting
       return [.connect]
-    case .connected(let next, let signs):
-      guard now >= next else { return [.sleep(until: next)] }
+    case .connected(let next, let word):
+      if let deadline, now >= deadline { return [.giveUp] }
+      guard now >= next else { return [sleep(until: next)] }
       pause = Self.firstPause
       // After a suspend, the signs that were due meanwhile are not given.
-      phase = .connected(nextSign: now + interval, signs: min(signs + 1, 2))
-      // The last will of an earlier run comes after 1.5 times the keep-alive, and the broker retains it.
-      let again: [Output] = signs == 1 ? [.announce(nil)] : []
-      return again + [.sign(waiting: waiting.count), .sleep(until: now + interval)]
+      let isDue = word.map { now >= $0 } ?? false
+      phase = .connected(nextSign: now + interval, nextWord: isDue ? nil : word)
+      let again: [Output] = isDue ? [.announce(nil)] : []
+      return again + [.sign(waiting: waiting.count), sleep(until: now + interval)]
     case .connecting, .stopped: return []
     }
   }
@@ -146,10 +167,12 @@ package struct PublisherMachine: Sendable {
   private mutating func add(_ bytes: [UInt8], _ time: Int64, _ text: String) -> [Output] {
     if status?.text != text { status = (text, time) }
     number += 1
-    waiting.append(WaitingLine(FleetLine(run: run, number: number, content: .line(bytes), since: status?.since)))
+    let line = WaitingLine(FleetLine(run: run, number: number, content: .line(bytes), since: status?.since))
+    waiting.append(line)
+    self.bytes += line.payload.count
     // A tenth more, so that not each line writes the file anew.
-    guard waiting.count > limit + limit / 10 else { return [.append(count: 1)] }
-    drop(waiting.count - limit)
+    guard waiting.count > limit + limit / 10 || self.bytes > Self.mostBytes else { return [.append(count: 1)] }
+    drop(max(waiting.count - limit, waiting.count / 10))
     return [.replace]
   }
 
@@ -166,15 +189,22 @@ package struct PublisherMachine: Sendable {
         WaitingLine(FleetLine(run: line.run, number: line.number, content: .gap(min(earlier + lost, line.number)))))
     }
     waiting = (waiting[..<start] + gaps + waiting[end...])[...]
+    bytes = waiting.reduce(0) { $0 + $1.payload.count }
   }
 
+  /// When the connection is given up; nil if the broker owes nothing.
+  private var deadline: Duration? { flights.isEmpty ? nil : progress + Self.patience }
+
+  private func sleep(until time: Duration) -> Output { .sleep(until: min(time, deadline ?? time)) }
+
   /// Publishes the next lines, as far as the window goes.
-  private mutating func send() -> [Output] {
+  private mutating func send(at now: Duration) -> [Output] {
     guard case .connected = phase else { return [] }
+    if flights.isEmpty { progress = now }
     var outputs: [Output] = []
     while flights.count < min(Self.window, waiting.count) {
       outputs.append(.publish(waiting[waiting.startIndex + flights.count], token: nextToken))
-      flights.append(Flight(token: nextToken))
+      flights.append(Flight(token: nextToken, ))
       nextToken &+= 1
     }
     return outputs
