@@ -14,6 +14,10 @@ Take = Callable[[str, str, bytes, float, bool], None]
 
 STREAM = "NETWATCH"
 SIGNS = "NETWATCH_SIGNS"
+# The bytes of a stream: the most for which the engine has room. A sign of life has some 200.
+SIZES = {SIGNS: [32 << 20], STREAM: [size << 20 for size in (8_192, 2_048, 512, 128, 32)]}
+# nats-server says so if its store or that of an account is too small, or no server of a cluster has room.
+NO_ROOM = (10005, 10023, 10047)
 
 
 class UsageError(Exception):
@@ -107,21 +111,33 @@ async def make_streams(engine, replicas: int) -> None:
     from nats.js.errors import NotFoundError
 
     wanted = [
-        # Thirty days, and of each machine the last 10,000.
-        StreamConfig(
-            name=STREAM, subjects=["netwatch.1.*.line", "netwatch.1.*.presence"], storage=StorageType.FILE,
-            discard=DiscardPolicy.OLD, max_age=30 * 86_400, max_msgs_per_subject=10_000, max_msg_size=65_536,
-            num_replicas=replicas),
         # Of signs of life, only the last one says anything.
         StreamConfig(
             name=SIGNS, subjects=["netwatch.1.*.alive"], storage=StorageType.FILE, discard=DiscardPolicy.OLD,
             max_msgs_per_subject=1, max_msg_size=4_096, num_replicas=replicas),
+        # Thirty days, and of each machine the last 10,000. What has no room pushes out the oldest of all, instead of being refused.
+        StreamConfig(
+            name=STREAM, subjects=["netwatch.1.*.line", "netwatch.1.*.presence"], storage=StorageType.FILE,
+            discard=DiscardPolicy.OLD, max_age=30 * 86_400, max_msgs_per_subject=10_000, max_msg_size=65_536,
+            num_replicas=replicas),
     ]
     for config in wanted:
         try:
             await engine.stream_info(config.name)
         except NotFoundError:
-            await engine.add_stream(config)
+            await add_stream(engine, config)
+
+
+async def add_stream(engine, config) -> None:
+    """Makes a stream, of as many bytes as the engine has room for."""
+    from nats.js.errors import APIError
+
+    for config.max_bytes in SIZES[config.name]:
+        try:
+            return await engine.add_stream(config)
+        except APIError as error:
+            if config.max_bytes == SIZES[config.name][-1] or error.err_code not in NO_ROOM:
+                raise
 
 
 def pass_on(message, take: Take) -> None:

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from calendar import timegm
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Iterator, NamedTuple
 
 IDENTITY = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}")
@@ -114,11 +116,16 @@ class Machine:
         away = self.offline(now)
         if away is not None and away[0] in ("lost", "silent"):
             quiet.append(Outage(away[1], None, away[0]))
-        explained = [
-            each for each in quiet
-            if not any(
-                each.start - NEAR <= (outage.end or now) and outage.start <= (each.end or now) + NEAR for outage in own)]
-        return sorted(own + explained, key=lambda outage: (outage.start, outage.end or float("inf")))
+        own.sort(key=lambda outage: outage.start)
+        starts = [outage.start for outage in own]
+        # The latest end of an outage and of those that began before it.
+        ends = list(accumulate((outage.end or now for outage in own), max))
+
+        def is_explained(each: Outage) -> bool:
+            before = bisect_right(starts, (each.end or now) + NEAR)
+            return before > 0 and ends[before - 1] >= each.start - NEAR
+
+        return sorted(own + [each for each in quiet if not is_explained(each)], key=lambda outage: outage.start)
 
     def forget_old_runs(self) -> None:
         while len(self.runs) > MOST_RUNS:
@@ -199,6 +206,9 @@ class Fleet:
             machine.host, machine.silence = host[:255], float(silence)
             machine.labels = {name[:32]: str(label)[:128] for name, label in list(labels.items())[:MOST_LABELS]}
             machine.version = str(value.get("version", ""))[:64]
+            if not is_live and machine.heard is not None and value["run"] == machine.run:
+                # A broker that retains what was known says nothing about now.
+                return
             machine.announced = now
             yield from self._heard(machine, now)
             machine.run = value["run"]

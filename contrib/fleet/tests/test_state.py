@@ -5,7 +5,7 @@ import time
 import unittest
 
 from netwatch_fleet import view
-from netwatch_fleet.state import Fleet, span
+from netwatch_fleet.state import NEAR, Fleet, Machine, Outage, span
 
 ONE = "ad9540d9c7755d2b-6114afaab64fc1bb"
 TWO = "ad9540d9c7755d2b-0000000000000002"
@@ -71,6 +71,16 @@ class States(unittest.TestCase):
         self.assertEqual(self.fleet.tick(1200), [])
         self.assertEqual(self.take("alive", alive(at=1300), 1300), ["online"])
 
+    def test_what_a_broker_retains_is_no_word(self):
+        self.take("presence", presence(at=1000), 1000, is_live=False)
+        self.assertEqual(self.one.offline(1200), ("silent", 1000))
+        # The overview was not connected for a while, and the broker says again what it retains.
+        self.assertEqual(self.take("presence", presence(at=1000), 1300, is_live=False), [])
+        self.assertEqual(self.one.offline(1300), ("silent", 1000))
+        # Another run has come meanwhile.
+        self.take("presence", presence(run="0000000b", at=1250), 1400, is_live=False)
+        self.assertIsNone(self.one.offline(1401))
+
     def test_an_end_is_no_outage(self):
         self.take("presence", presence(at=1000), 1000)
         self.take("presence", presence(absence="ended"), 1010)
@@ -107,6 +117,23 @@ class States(unittest.TestCase):
         self.take("line", line(2, at=1010, status="not-reachable", reason="no_carrier"), 1305.1)
         self.take("line", line(3, at=1300), 1305.2)
         self.assertEqual([tuple(each) for each in self.one.all_outages(1400)], [(1010, 1300, "no_carrier")])
+
+    def test_any_silence_near_an_outage_is_explained_by_it(self):
+        chance = random.Random(60)
+        for _ in range(300):
+            machine = Machine(ONE, heard=1e9)
+            for times in (machine.outages, machine.absences):
+                moment = 0.0
+                for _ in range(chance.randrange(8)):
+                    # A clock that is set may also make times overlap.
+                    start = max(0.0, moment + chance.uniform(-30, 60))
+                    moment = start + chance.uniform(0, 60)
+                    times.append(Outage(start, moment, chance.choice(["lost", "silent", "ended"])))
+            explained = [
+                quiet for quiet in machine.absences if quiet.reason != "ended"
+                and any(own.start <= quiet.end + NEAR and quiet.start - NEAR <= own.end for own in machine.outages)]
+            told = sorted((*machine.outages, *(each for each in machine.absences if each.reason != "ended" and each not in explained)))
+            self.assertEqual(sorted(machine.all_outages(1e9)), told)
 
     def test_a_clock_that_is_wrong_by_a_day_is_told_and_makes_no_wrong_times(self):
         day = 86_400
