@@ -56,14 +56,16 @@ class Machine:
         wait("a namespace", lambda: os.readlink(f"/proc/{self.holder.pid}/ns/net") != mine)
         ip(f"link add cable{number} type veth peer name enp1s0 netns {self.holder.pid}",
            f"addr add 10.9.{number}.1/24 dev cable{number}", f"link set cable{number} up")
-        for line in ("link set lo up", "link set enp1s0 up", f"addr add 10.9.{number}.2/24 dev enp1s0",
-                     f"route add default via 10.9.{number}.1"):
-            subprocess.run([*self.inside, "ip", *line.split()], check=True)
+        self.ip("link set lo up", "link set enp1s0 up", f"addr add 10.9.{number}.2/24 dev enp1s0", f"route add default via 10.9.{number}.1")
         self.identity = self.ask("--show-id").stdout.strip()
 
     @property
     def inside(self):
         return ["nsenter", "--target", str(self.holder.pid), "--net", "--"]
+
+    def ip(self, *lines):
+        for line in lines:
+            subprocess.run([*self.inside, "ip", *line.split()], check=True)
 
     def environment(self, state=None):
         return {**os.environ, "XDG_STATE_HOME": str(state or self.state), "NETWATCH_SOCKET": "/nonexistent", "XDG_RUNTIME_DIR": ""}
@@ -73,13 +75,24 @@ class Machine:
 
     def start(self, password, state=None, user=None, host=HOST):
         file = WORK / f"password-{self.number}"
-        file.write_text(password + "\n")
+        if not file.exists() or file.read_text() != password + "\n":
+            file.write_text(password + "\n")
         self.process = subprocess.Popen(
             [*self.inside, str(PROGRAMS / "netwatch"), "mqtt", f"mqtts://{host}", "--ca", str(FLEET / "ca.pem"), "--silence", "15",
              "--password-file", str(file), "--label", f"region={'north' if self.number < 2 else 'south'}",
              *(["--user", user] if user else [])],
             env=self.environment(state), stderr=open(WORK / f"errors-{self.number}", "a"))
         return self.process
+
+    def spool(self, state=None):
+        return (Path(state or self.state) / "netwatch/mqtt/spool").read_text()
+
+    def change(self, times):
+        """So many changes that the machine has a line for each."""
+        for number in range(times):
+            way = f"default via 10.9.{self.number}.1"
+            self.ip(f"route {'del' if number % 2 == 0 else 'add'} {way}")
+            time.sleep(0.05)
 
     def cable(self, state):
         ip(f"link set cable{self.number} {state}")
@@ -314,18 +327,52 @@ def packet(kind, body):
             return bytes([kind]) + size + body
 
 
-def now():
-    return time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime())
+def stamp(ahead=0):
+    return time.strftime("%Y-%m-%dT%H:%M:%S.000000Z", time.gmtime(time.time() + ahead))
 
 
-async def machine(number, context, user, password, turn):
-    """Connects as netwatch mqtt does, tells its lines, and waits until the engine has them."""
-    identity, run_name = f"{number:016x}-{number * 7 + 1:016x}", f"{number + 1:08x}"
+def recording(machine):
+    """The lines of a real netwatch on a bad day of its machine, in short: its cable, its address, its route, and a second way."""
+    path, number, gateway = WORK / "recorded", machine.number, f"10.9.{machine.number}.1"
+    follower = subprocess.Popen(
+        [*machine.inside, str(PROGRAMS / "netwatch"), "--follow", "--json"], env=machine.environment(), stdout=open(path, "w"))
+    count = lambda: path.read_text().count("\n")
+    wait("the first line", count)
+    default = f"route add default via {gateway}"
+    day = [
+        lambda: machine.cable("down"), lambda: machine.cable("up"),
+        lambda: machine.ip(f"addr del 10.9.{number}.2/24 dev enp1s0"),
+        lambda: machine.ip(f"addr add 10.9.{number}.2/24 dev enp1s0", default),
+        lambda: machine.ip("link add wwan0 type veth peer name far0", "link set far0 up", "link set wwan0 up", "addr add 10.5.0.2/24 dev wwan0",
+                           "route add default via 10.5.0.1 metric 700"),
+        lambda: machine.ip(f"route del default via {gateway}"), lambda: machine.ip(default), lambda: machine.ip("link del wwan0")]
+    while count() < LINES + len(day):
+        for step in day:
+            before, end = count(), time.time() + 1
+            step()
+            # Not each step has a line of its own.
+            while count() == before and time.time() < end:
+                time.sleep(0.02)
+    follower.terminate()
+    follower.wait()
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    while lines[-1]["reachability"]["status"] == "not-reachable":
+        lines.pop()
+    return lines[-LINES:]
+
+
+async def machine(
+        number, context, user, password, turn, lines, *, kind="0", host=None, silence=90, ahead=0, version=1, more={}):
+    """Connects as netwatch mqtt does, tells its lines, and waits until the engine has them.
+
+    kind: the digit with which the identity begins. ahead: how many seconds the clock is ahead. more: what only a newer version tells.
+    """
+    identity, run_name = f"{kind * 4}{number:012x}-{number * 7 + 1:016x}", f"{number + 1:08x}"
     topic = f"netwatch/1/{identity}/".encode()
 
     def presence(is_online):
-        value = {"v": 1, "run": run_name, "online": is_online, "host": f"host{number}", "time": now(), "silence": 90,
-                 "labels": {"region": ("north", "south", "east", "west")[number % 4]}, "version": "1.0.0"}
+        value = {"v": version, "run": run_name, "online": is_online, "host": host or f"host{number}", "time": stamp(ahead),
+                 "silence": silence, "labels": {"region": ("north", "south", "east", "west")[number % 4]}, "version": "1.0.0", **more}
         return json.dumps(value if is_online else {**value, "absence": "lost"}).encode()
 
     async with turn:
@@ -335,12 +382,9 @@ async def machine(number, context, user, password, turn):
         answer = await reader.readexactly(4)
         assert answer[3] == 0, answer
     messages = [(b"presence", presence(True))]
-    for each in range(1, LINES + 1):
-        line = {"v": 1, "seq": each, "time": now(), "mono_ns": each, "event": "reachability", "reason": "route_up",
-                "reachability": {"status": "wifi", "medium": "wired", "interface": "eth0", "index": 2, "expensive": False, "vpn": None,
-                                 "ipv4": {"address": "192.0.2.2", "gateway": "192.0.2.1", "interface": "eth0"}, "ipv6": None, "wifi": None},
-                "sentence": "Online over eth0, a wired interface.", "activity": {"state": "inactive", "visible": False, "in_flight": 0}}
-        messages.append((b"line", json.dumps({"v": 1, "run": run_name, "n": each, "since": now(), "line": line}).encode()))
+    for each, line in enumerate(lines, 1):
+        line = {**line, "time": stamp(ahead), **more}
+        messages.append((b"line", json.dumps({"v": version, "run": run_name, "n": each, "since": line["time"], "line": line, **more}).encode()))
     for place, (kind, payload) in enumerate(messages, 1):
         writer.write(packet(0x33, text(topic + kind) + struct.pack(">H", place) + payload))
     for _ in messages:
@@ -348,16 +392,14 @@ async def machine(number, context, user, password, turn):
     return reader, writer
 
 
-async def storm(count):
+async def storm(count, lines, user, password):
     """All machines come at once, and all go at once. Returns the times at which the engine had everything, and lost everybody."""
     context = ssl.create_default_context(cafile=str(FLEET / "ca.pem"))
     turn = asyncio.Semaphore(200)
-    # One login for all, because making 10,000 takes longer than their storm.
-    user, password = b"simulated", (WORK / "simulated").read_bytes().strip()
     begin = time.time()
-    open_ones = await asyncio.gather(*(machine(number, context, user, password, turn) for number in range(count)))
+    open_ones = await asyncio.gather(*(machine(number, context, user, password, turn, lines) for number in range(count)))
     there = time.time()
-    print(f"          {count * (LINES + 1)} messages of {count} machines acknowledged in {there - begin:.1f} s", flush=True)
+    print(f"          {count * (len(lines) + 1)} messages of {count} machines acknowledged in {there - begin:.1f} s", flush=True)
     await asyncio.sleep(3)
     gone = time.time()
     for _, writer in open_ones:
@@ -365,28 +407,54 @@ async def storm(count):
     return there, gone
 
 
-def simulated(engine, count):
+class Reader:
+    """A netwatch-fleet that writes a page and alerts."""
+
+    def __init__(self, name):
+        self.page, self.alerts = WORK / f"{name}.html", WORK / f"{name}.alerts"
+        self.process = subprocess.Popen(fleet("--page", str(self.page), "--alerts"), stdout=open(self.alerts, "w"))
+        wait("the page", self.page.exists)
+
+    def rows(self, kind="0"):
+        return [row for row in page_rows(self.page) if row[1].startswith(kind * 4)]
+
+    def count(self, *states):
+        return sum(row[2] in states for row in self.rows())
+
+    def told(self, kind="0"):
+        told = [json.loads(line) for line in self.alerts.read_text().splitlines()]
+        return [each for each in told if each["machine"].startswith(kind * 4)]
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def login_of_all(engine):
+    """One login for all simulated machines, because making 10,000 takes longer than their storm."""
     import bcrypt
 
     path = FLEET / "nats-logins.conf"
-    (WORK / "simulated").write_text("simulated")
     hashed = bcrypt.hashpw(b"simulated", bcrypt.gensalt(4, b"2a")).decode()
     path.write_text(path.read_text().replace("users: [\n", f'users: [\n      {{ user: "simulated", password: "{hashed}" }}\n'))
     engine.reload()
-    alerts = WORK / "many"
-    page = WORK / "many.html"
-    watcher = subprocess.Popen(fleet("--page", str(page), "--alerts"), stdout=open(alerts, "w"))
-    wait("the page", page.exists)
+    return b"simulated", b"simulated"
+
+
+def simulated(engine, count, lines, user, password):
+    reader, slow = Reader("many"), Reader("slow")
+    # It reads nothing while the storm lasts.
+    slow.process.send_signal(signal.SIGSTOP)
     seen = {}
 
     def count_of(state):
-        number = sum(row[2] == state and row[1].startswith("0000") for row in page_rows(page))
+        number = reader.count(state)
         if number >= count and state not in seen:
             seen[state] = time.time()
         return number
 
     async def both():
-        task = asyncio.create_task(storm(count))
+        task = asyncio.create_task(storm(count, lines, user, password))
         for state in ("online", "lost"):
             end = time.time() + 300
             while await asyncio.to_thread(count_of, state) < count:
@@ -398,15 +466,121 @@ def simulated(engine, count):
     expect(f"the page has all of {count} machines {max(0.0, seen['online'] - there):.1f} s after the engine has the last line",
            seen["online"] - there < 2.0)
     print(f"          all of them are lost on the page {seen['lost'] - gone:.1f} s after their connections", flush=True)
-    told = [each["event"] for each in map(json.loads, alerts.read_text().splitlines()) if each["machine"].startswith("0000")]
+    told = [each["event"] for each in reader.told()]
     expect("each loss is told once", told.count("offline") == count, told.count("offline"))
     expect("no line is missing", told.count("missing") == 0)
     memory = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{engine.process.pid}/status").read_text())[1])
-    own = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{watcher.pid}/status").read_text())[1])
+    own = int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{reader.process.pid}/status").read_text())[1])
     disk = sum(each.stat().st_size for each in (WORK / "jetstream").rglob("*") if each.is_file())
     print(f"          the engine: {memory / 1024:.0f} MB of memory, {disk / 1e6:.0f} MB on the disk; the overview: {own / 1024:.0f} MB", flush=True)
-    watcher.terminate()
-    watcher.wait()
+    slow.process.send_signal(signal.SIGCONT)
+    begin = time.time()
+    wait("the slow reader", lambda: slow.count("lost") == count, 120)
+    missing = [each for each in slow.told() if each["event"] == "missing"]
+    expect(f"a reader that was stopped during the storm has everything {time.time() - begin:.1f} s later", not missing, missing)
+    reader.end()
+    slow.end()
+
+
+def strange(lines, user, password):
+    """Machines with a wrong clock, with one name, of other versions, and one whose connection lives and that says nothing."""
+    reader = Reader("strange")
+    context = ssl.create_default_context(cafile=str(FLEET / "ca.pem"))
+    newer = {"battery": {"percent": 50}, "moods": ["sunny"], "online_since": 7}
+    kinds = {
+        "ahead": {"ahead": 86_400}, "behind": {"ahead": -86_400}, "twin": {"host": "twin"}, "other twin": {"host": "twin"},
+        "newer": {"more": newer}, "next": {"version": 2}, "silent": {"silence": 15}}
+
+    async def all_of_them():
+        turn = asyncio.Semaphore(200)
+        begin = time.time()
+        connections = await asyncio.gather(*(
+            machine(number, context, user, password, turn, lines, kind="f", **{"host": name, **more})
+            for number, (name, more) in enumerate(kinds.items())))
+
+        def silent():
+            return next((each for each in reader.told("f") if each["event"] == "offline" and each["host"] == "silent"), None)
+
+        end = time.time() + 60
+        while not silent() and time.time() < end:
+            for _, writer in connections:
+                # The connection is there, and the broker hears of it.
+                writer.write(packet(0xC0, b""))
+            await asyncio.sleep(0.2)
+        return begin, silent(), [writer for _, writer in connections]
+
+    begin, told, _writers = asyncio.run(all_of_them())
+    expect(f"a machine that says nothing is offline {told['time'] - begin:.1f} s after its last word, although its connection lives",
+           told and 15 <= told["time"] - begin < 20, told)
+    rows = {row[0]: row for row in reader.rows("f")}
+    text = once()
+    expect("a clock that is a day ahead or behind is named", all(
+        f"its clock is 1 d 0 h {side}" in rows[side][9] or f"its clock is 23 h 59 min {side}" in rows[side][9] for side in ("ahead", "behind")), rows)
+    expect("and makes no wrong times", all(abs(rows[side][3] - begin) < 120 for side in ("ahead", "behind")), rows)
+    expect("two machines of one name are two", sum(row[0] == "twin" for row in reader.rows("f")) == 2, rows)
+    expect("a newer version that tells more is understood", "newer" in rows and rows["newer"][9] == [], rows)
+    expect("one whose messages are of another version is said to be not understood", "next" not in rows and "messages were not understood" in text, text)
+    reader.end()
+
+
+def region(engine, home, user, count=20):
+    """A region of real programs loses the engine, and comes back at once."""
+    reader = Reader("region")
+    states = [WORK / f"region-{number}" for number in range(count)]
+    for state in states:
+        state.mkdir(mode=0o700)
+    programs = [home.start("simulated", state=state, user=user.decode()) for state in states]
+    identities = lambda: {(state / "netwatch/mqtt/instance").read_text().strip() for state in states}
+    wait("the region", lambda: all((state / "netwatch/mqtt/instance").exists() for state in states))
+    mine = identities()
+    online = lambda: sum(row[2] == "online" and row[1] in mine for row in page_rows(reader.page))
+    wait("the region", lambda: online() == count)
+    engine.kill()
+    home.change(10)
+    wait("the spools", lambda: all(home.spool(state).count("\n") >= 5 for state in states))
+    engine.start()
+    begin = time.time()
+    wait("the region's lines", lambda: not any(home.spool(state) for state in states), 120)
+    lines = time.time() - begin
+    wait("the region on the page", lambda: online() == count)
+    missing = [each for each in map(json.loads, reader.alerts.read_text().splitlines()) if each["event"] == "missing" and each["machine"] in mine]
+    expect(f"{count} programs have told their outage {lines:.1f} s after the engine is back, and no line is missing", not missing, missing)
+    for program in programs:
+        program.terminate()
+    for program in programs:
+        program.wait()
+    reader.end()
+
+
+def full_disk(engine, home, user):
+    """The engine's disk has no room, and later it has."""
+    engine.kill()
+    store = WORK / "jetstream"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "none", str(store)], check=True)
+    engine.start()
+    reader = Reader("full")
+    program = home.start("simulated", user=user.decode())
+    wait("the machine", lambda: any(row[1] == home.identity and row[2] == "online" for row in page_rows(reader.page)))
+    filler = store / "filler"
+    with open(filler, "wb", 0) as file:
+        try:
+            while file.write(b"x" * 4096):
+                pass
+        except OSError:
+            pass
+    home.change(20)
+    waiting = home.spool().count("\n")
+    filler.unlink()
+    # nats-server 2.9 does not go on by itself.
+    engine.kill()
+    engine.start()
+    wait("the lines of the full disk", lambda: home.spool() == "", 120)
+    wait("the machine", lambda: any(row[1] == home.identity and row[2] == "online" for row in page_rows(reader.page)))
+    missing = [each for each in map(json.loads, reader.alerts.read_text().splitlines()) if each["event"] == "missing"]
+    expect(f"{waiting} lines waited while the engine's disk was full, and none is missing", waiting > 0 and not missing, missing)
+    program.terminate()
+    program.wait()
+    reader.end()
 
 
 def main():
@@ -419,7 +593,13 @@ def main():
     three_machines(engine, machines)
     if MACHINES:
         print(f"{MACHINES} machines", flush=True)
-        simulated(engine, MACHINES)
+        lines = recording(machines[2])
+        simulated_login = login_of_all(engine)
+        simulated(engine, MACHINES, lines, *simulated_login)
+        print("Strange machines", flush=True)
+        strange(lines, *simulated_login)
+        region(engine, machines[2], simulated_login[0])
+        full_disk(engine, machines[2], simulated_login[0])
     engine.kill()
     if HAS_CLUSTER:
         print("A cluster", flush=True)
