@@ -81,6 +81,11 @@ expected=$(sort <<'END'
 644 root root ./usr/share/man/man5/netwatch-rules.5
 644 root root ./usr/share/man/man7/netwatch-bars.7
 644 root root ./usr/share/man/man8/netwatch-serve.8
+644 root root ./usr/share/netwatch/fleet/alerts.yml
+644 root root ./usr/share/netwatch/fleet/cluster.conf
+644 root root ./usr/share/netwatch/fleet/mosquitto.conf
+644 root root ./usr/share/netwatch/fleet/nats-server.conf
+644 root root ./usr/share/netwatch/fleet/netwatch-fleet.tar.gz
 644 root root ./usr/share/zsh/site-functions/_netwatch
 END
 )
