@@ -126,7 +126,8 @@ package final class MQTTConnection: Sendable {
     if let fault = client.setSecurity(settings) { return fault }
     var code = client.connect(settings)
     while code == .success, !isSilent.withLock({ $0 }) { code = client.loop() }
-    return refusal.withLock { $0 } ?? (code == .notConnected ? "the connection is closed" : code.words)
+    let reason = refusal.withLock { $0 } ?? (code == .notConnected ? "the connection is closed" : code.words)
+    return reason.hasSuffix(".") ? String(reason.dropLast()) : reason
   }
 
   /// Why the broker has refused the connection, or TLS has failed; nil if neither is so.
@@ -145,10 +146,18 @@ package final class MQTTConnection: Sendable {
     if !isUnwanted { report(event) }
   }
 
+  /// CONNACK's codes 4 and 5, of which brokers choose either for a wrong password (MQTT 3.1.1, 3.2.2.3).
+  private static let badLogin: CInt = 4
+  private static let notAuthorised: CInt = 5
+
   fileprivate func answered(_ code: CInt) {
-    if code == 0 { return tell(.connected) }
-    let words = unsafe String(cString: mosquitto_connack_string(code))
-    failed("the broker refuses: \(words)")
+    switch code {
+    case 0: tell(.connected)
+    case Self.badLogin, Self.notAuthorised:
+      let login = settings.user.map { "the login \($0), or its password" } ?? "a client without a login"
+      failed("the broker refuses \(login)")
+    default: failed("the broker refuses: \(unsafe String(cString: mosquitto_connack_string(code)))")
+    }
   }
 }
 
@@ -204,6 +213,10 @@ private struct Outcome: Hashable {
     guard settings.authorities != nil || settings.certificate != nil else { return nil }
     // With a certificate of the client, libmosquitto needs a place of authorities, also if OpenSSL knows its own.
     let place = settings.authorities ?? "/etc/ssl/certs"
+    for file in [place, settings.certificate?.file, settings.certificate?.key] {
+      guard let file else { continue }
+      guard unsafe access(file, R_OK) == 0 else { return "cannot read \(file): \(SystemError.last("access").message)" }
+    }
     var facts = stat()
     guard unsafe stat(place, &facts) == 0 else { return "cannot read \(place): \(SystemError.last("stat").message)" }
     let isFolder = facts.st_mode & S_IFMT == S_IFDIR
@@ -249,7 +262,9 @@ private struct Outcome: Hashable {
     unsafe mosquitto_log_callback_set(pointer) { _, context, level, text in
       guard level == MOSQ_LOG_ERR, let text = unsafe text.map({ unsafe String(cString: $0) }), text.contains("SSL")
       else { return }
-      unsafe Client.owner(context)?.failed("TLS: \(text.split(separator: ":").last ?? "")")
+      // OpenSSL says the same for another authority and for another name.
+      let advice = text.contains("verify failed") ? "; is its authority in --ca, and the broker's name in it?" : ""
+      unsafe Client.owner(context)?.failed("TLS: \(text.split(separator: ":").last ?? "")\(advice)")
     }
   }
 

@@ -16,7 +16,9 @@ struct PublishCommand {
       return .exited(0)
     }
     guard !options.broker.isEmpty else {
-      throw UsageError("Name the broker, such as netwatch mqtt mqtts://broker.example.org.")
+      throw UsageError(
+        "Name the broker, such as netwatch mqtt mqtts://broker.example.org; the unit has it in /etc/netwatch/mqtt.conf."
+      )
     }
     guard (options.certificate == nil) == (options.key == nil) else {
       throw UsageError("--certificate and --key need each other; give both.")
@@ -31,6 +33,11 @@ struct PublishCommand {
       throw UsageError("mqtt:// would send the password in the clear; write mqtts://\(broker.host).")
     }
     let instance = try FleetInstance()
+    if instance.isOfUnit {
+      throw PlainError(
+        "netwatch-mqtt.service speaks for this machine; start it with systemctl, or set STATE_DIRECTORY to a folder of your own"
+      )
+    }
     if let notice = instance.notice { StandardError.warn(notice) }
     var settings = MQTTConnection.Settings(
       broker: broker, clientID: "", keepAlive: min(options.silence / PublisherMachine.signs, .seconds(60)))
@@ -50,7 +57,7 @@ struct PublishCommand {
 
   private func password() throws -> String? {
     let passed = String(environment: "CREDENTIALS_DIRECTORY").map { "\($0)/password" }
-    guard let path = options.passwordFile ?? passed.flatMap({ access($0) ? $0 : nil }) else { return nil }
+    guard let path = options.passwordFile ?? passed.flatMap({ isThere($0) ? $0 : nil }) else { return nil }
     let most = 65_536
     guard let text = FileDescriptor.text(of: path, capacity: most) else {
       throw PlainError("cannot read the password in '\(path)': \(SystemError.last("read").message)")
@@ -60,5 +67,6 @@ struct PublishCommand {
     return password.isEmpty ? nil : password
   }
 
-  private func access(_ path: String) -> Bool { unsafe NetwatchLibC.access(path, R_OK) == 0 }
+  /// A credential that cannot be read is a fault, and no broker that asks for none.
+  private func isThere(_ path: String) -> Bool { unsafe access(path, F_OK) == 0 || errno != ENOENT }
 }

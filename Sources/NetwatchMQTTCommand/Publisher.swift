@@ -83,7 +83,7 @@ final class Publisher {
         failure = $0
         end()
       })
-    manager.notify("READY=1")
+    manager.notify("READY=1\nSTATUS=\(instance.machine) connects to \(settings.broker)")
     manager.feedWatchdog(on: loop)
     handle(.tick)
     try loop.run()
@@ -141,6 +141,7 @@ final class Publisher {
     if spool.isBehind, !hasWarnedOfSpool {
       StandardError.warn("no room is left in '\(instance.folder)'; lines for the broker wait in memory")
     }
+    if hasWarnedOfSpool, !spool.isBehind { StandardError.write("netwatch: lines for the broker are stored again\n") }
     hasWarnedOfSpool = spool.isBehind
   }
 
@@ -235,14 +236,14 @@ final class Publisher {
 
   /// Says once why there is no connection, and once that there is one again.
   private func tell(trouble: String?) {
-    guard trouble != lastTrouble else { return }
-    if let trouble {
-      StandardError.warn("cannot reach the broker \(settings.broker): \(trouble); trying again".sanitizedForTerminal)
-      manager.notify("STATUS=Out of reach: \(trouble)".sanitizedForTerminal)
-    } else {
+    guard let trouble else {
       if lastTrouble != nil { StandardError.write("netwatch: connected to the broker \(settings.broker)\n") }
-      manager.notify("STATUS=Connected to \(settings.broker)")
+      lastTrouble = nil
+      return manager.notify("STATUS=\(instance.machine) is connected to \(settings.broker)")
     }
+    guard trouble != lastTrouble else { return }
+    StandardError.warn("cannot reach the broker \(settings.broker): \(trouble); trying again".sanitizedForTerminal)
+    manager.notify("STATUS=\(instance.machine) cannot reach \(settings.broker): \(trouble)".sanitizedForTerminal)
     lastTrouble = trouble
   }
 

@@ -48,7 +48,7 @@ ip link set d0 up
 ip route add default via 10.64.0.1
 
 echo "After the installation"
-for unit in netwatch.socket netwatch.service netwatch-log.service netwatch-wait-online.service; do
+for unit in netwatch.socket netwatch.service netwatch-log.service netwatch-mqtt.service netwatch-wait-online.service; do
   expect "$unit is not enabled" gives disabled systemctl is-enabled $unit
   expect "$unit does not run" gives inactive systemctl is-active $unit
 done
@@ -131,6 +131,33 @@ expect "has an outage" eval 'netwatch log --outages --file /var/lib/netwatch/log
 systemctl stop netwatch-log
 expect "ends cleanly" gives success property Result netwatch-log.service
 expect "needs no service" gives inactive systemctl is-active netwatch.service
+
+echo "The machine's word to a broker"
+systemctl start netwatch-mqtt 2>/dev/null
+expect "needs its files" eval 'systemctl status netwatch-mqtt | grep -q "AssertPathExists=/etc/netwatch/mqtt.conf was not met"'
+identity=$(netwatch mqtt --show-id)
+install -d /etc/netwatch
+echo 'NETWATCH_MQTT="mqtt://127.0.0.1 --silence 15"' >/etc/netwatch/mqtt.conf
+install -m 600 /dev/null /etc/netwatch/mqtt.password
+systemctl start mosquitto netwatch-mqtt
+expect "is connected, by the identity that root sees" gives "$identity is connected to 127.0.0.1:1883" property StatusText netwatch-mqtt.service
+expect "is not root's" test "$(awk '/^Uid:/ { print $2 }' "/proc/$(property MainPID netwatch-mqtt.service)/status")" -ge 61184
+expect "has an identity that root still sees" gives "$identity" netwatch mqtt --show-id
+expect "lets nobody else speak" eval 'netwatch mqtt mqtt://127.0.0.1 2>&1 | grep -q "netwatch-mqtt.service speaks for this machine"'
+ip link set d0 down
+expect "tells a loss" eval 'mosquitto_sub -t "netwatch/1/$identity/line" -C 1 -W 5 | grep -q not-reachable'
+pkill -STOP -P "$(property MainPID netwatch-mqtt.service)" netwatch
+ip link set d0 up
+ip route add default via 10.64.0.1
+expect "starts a follower that hangs again" eval 'mosquitto_sub -t "netwatch/1/$identity/line" -C 1 -W 5 | grep -q "\"status\":\"wifi\""'
+kill -KILL "$(property MainPID netwatch-mqtt.service)"
+expect "starts again itself" gives 1 property NRestarts netwatch-mqtt.service
+expect "is connected again" gives "$identity is connected to 127.0.0.1:1883" property StatusText netwatch-mqtt.service
+systemctl stop netwatch-mqtt
+expect "ends cleanly" gives success property Result netwatch-mqtt.service
+expect "says that it has ended" eval 'mosquitto_sub -t "netwatch/1/$identity/presence" -C 1 -W 5 | grep -q "\"absence\":\"ended\""'
+systemctl stop mosquitto
+rm -r /etc/netwatch
 
 echo "The user's log"
 expect "is kept by the commands of README" as_person env HOME=/home/person sh -e /srv/keep-a-log

@@ -85,6 +85,7 @@ expected=$(sort <<'END'
 644 root root ./usr/share/netwatch/fleet/cluster.conf
 644 root root ./usr/share/netwatch/fleet/mosquitto.conf
 644 root root ./usr/share/netwatch/fleet/nats-server.conf
+644 root root ./usr/share/netwatch/fleet/netwatch-fleet.service
 644 root root ./usr/share/netwatch/fleet/netwatch-fleet.tar.gz
 644 root root ./usr/share/zsh/site-functions/_netwatch
 END

@@ -187,6 +187,8 @@ def three_machines(engine, machines):
     machines[1].process.wait()
     wait("the will", lambda: any(each["event"] == "offline" and each["machine"] == machines[1].identity for each in told()), 20)
     engine.kill()
+    wait("word of the engine", lambda: '"connected":false' in page.read_text())
+    expect("a page without its engine says so, and calls no machine silent", not any(row[2] == "silent" for row in page_rows(page)), page_rows(page))
     for number in range(6):
         machines[0].cable("down" if number % 2 == 0 else "up")
         time.sleep(0.5)
@@ -195,6 +197,8 @@ def three_machines(engine, machines):
     wait("two machines after the engine was killed", lambda: "2 online" in once(), 90)
     missing = [each for each in told() if each["event"] == "missing"]
     expect("the engine is killed, and no line is missing", not missing, missing)
+    silent = [each for each in told() if "nothing any more" in each["sentence"]]
+    expect("no machine is called silent because the engine was away", not silent, silent)
 
     # A machine with a login writes as another one.
     third = login("add", machines[2].identity, "machine-2")
@@ -227,6 +231,13 @@ def three_machines(engine, machines):
     copied = machines[2].start(passwords[0], state=WORK / "copy", user=machines[0].identity)
     wait("the copy", lambda: any(each["event"] == "copied" and each["machine"] == machines[0].identity for each in told()))
     expect("two machines with one identity are named, and both stay connected", machines[0].process.poll() is None and copied.poll() is None)
+    history = once("--history", machines[1].identity)
+    expect("one that had nothing to say was not away", "silent" not in history and "lost" in history, history)
+    (WORK / "wrong").write_text("wrong\n")
+    begin = time.time()
+    refused = run(*[str(WORK / "wrong") if each == str(WORK / "operator") else each for each in fleet("--once")])
+    expect("a wrong password of the operator is told at once",
+           refused.returncode == 2 and "the engine refuses the login" in refused.stderr and time.time() - begin < 10, refused)
     text = metrics.read_text()
     expect("there are metrics", f'netwatch_machine_up{{machine="{machines[0].identity}"' in text, text)
     watcher.send_signal(signal.SIGTERM)

@@ -122,7 +122,7 @@ def main():
 
     OUT.mkdir(parents=True, exist_ok=True)
     now = time.time()
-    text = view.page(view.rows(fleet(now), now), now)
+    text = view.page(view.rows(fleet(now), now), now, now)
     page, measured = OUT / "page.html", OUT / "measured.html"
     page.write_text(text)
     measured.write_text(text.replace("</html>", LOOK))

@@ -1,5 +1,5 @@
 # Builds the packages and tries them as people will: a fresh Debian, completion, purge, programs, systemd as PID 1.
-# As root, ten minutes; 250 MB, and what `verify guest` needs the first time.
+# As root, twelve minutes; 250 MB, and what `verify guest` needs the first time.
 #
 # netwatch is installed on one Debian. The libraries are installed on another one, where programs in C, Python and
 # JavaScript must report a pulled cable. The archive is tried where there is nothing else. The units are tried with
@@ -60,7 +60,7 @@ expect "lintian finds nothing" lintian --allow-root --fail-on error,warning "$de
 version=$(dpkg-deb -f "$deb" Version)
 
 say "A fresh Debian"
-make_debian "$root" systemd-sysv dbus libpam-systemd kmod procps iproute2 busybox ca-certificates man-db bash-completion fish zsh
+make_debian "$root" systemd-sysv dbus libpam-systemd kmod procps iproute2 busybox ca-certificates man-db bash-completion fish zsh mosquitto mosquitto-clients
 mkdir "$root/tmp/home"
 mkdir -p -m 700 "$root/var/lib/private"
 cp "$deb" "$root/root"
@@ -89,6 +89,10 @@ expect "says what then is missing" says 'cannot be started without libcurl.so.4'
 expect "does without SQLite" inside sh -c 'mv /usr/lib/*/libsqlite3.so.0 /root && netwatch status'
 expect "says what is missing for the log" says 'cannot be started without libsqlite3.so.0' inside netwatch log
 mv "$root"/root/libsqlite3.so.0 "$root"/usr/lib/*-linux-gnu/
+expect "does without libmosquitto" inside sh -c 'mv /usr/lib/*/libmosquitto.so.1 /root && netwatch status'
+expect "says what is missing for a broker" says 'cannot be started without libmosquitto.so.1' inside netwatch mqtt mqtt://127.0.0.1
+mv "$root"/root/libmosquitto.so.1 "$root"/usr/lib/*-linux-gnu/
+expect "makes an identity for the unit" inside sh -c 'netwatch mqtt --show-id && test -e /var/lib/netwatch-mqtt/instance'
 # systemd makes these files for the service.
 inside sh -c 'mkdir /var/lib/private/netwatch && touch /var/lib/private/netwatch/log.sqlite && ln -s private/netwatch /var/lib/netwatch'
 expect "purges it, and says which logs stay" says "The logs that users have kept" inside apt-get purge --auto-remove -y netwatch

@@ -3,10 +3,15 @@ import NetwatchEventLoop
 import NetwatchLibC
 
 /// The place where a machine keeps its identity and the lines that wait for the broker: `$STATE_DIRECTORY`, which systemd sets, otherwise
-/// `$XDG_STATE_HOME/netwatch/mqtt`, otherwise `~/.local/state/netwatch/mqtt`.
+/// `$XDG_STATE_HOME/netwatch/mqtt`, otherwise for root the folder of the unit, and for others `~/.local/state/netwatch/mqtt`.
 package final class FleetInstance: Sendable {
-  /// The folder, which only this user can write.
+  /// The folder that systemd passes to the unit, so that root sees the identity that the unit has, or will have.
+  private static let folderOfUnit = "/var/lib/netwatch-mqtt"
+
+  /// The folder, which only this user can write, or root and the user of the unit.
   package let folder: String
+  /// Whether the folder belongs to the user of the unit, who exists only while it runs, and not to this user, who is root.
+  package let isOfUnit: Bool
   package let machine: MachineID
   /// What people should know, such as that this machine is a copy; nil if that is nothing.
   package let notice: String?
@@ -18,8 +23,11 @@ package final class FleetInstance: Sendable {
   /// - Parameter isNew: Whether a new identity is made in any case. Default: false.
   /// - Throws: A `PlainError` that says what to do.
   package init(isNew: Bool = false) throws(PlainError) {
-    folder = try Self.place()
-    lock = try Self.lock(folder)
+    let place = try Self.place()
+    folder = place
+    isOfUnit = Self.owner(place).map { $0.user != geteuid() } ?? false
+    lock = try Self.lock(place)
+    defer { Self.handOver(place) }
     let old = try Self.read(folder)
     if let old, !old.isForeign, !isNew {
       (machine, notice) = (old, nil)
@@ -48,7 +56,10 @@ package final class FleetInstance: Sendable {
 
   private static func place() throws(PlainError) -> String {
     let given = String(environment: "STATE_DIRECTORY").flatMap { $0.split(separator: ":").first.map(String.init) }
-    guard let folder = given ?? UserFolder.state.map({ "\($0)/netwatch/mqtt" }), folder.hasPrefix("/") else {
+    let isOfUnit = given == nil && geteuid() == 0 && String(environment: "XDG_STATE_HOME") == nil
+    if isOfUnit, owner(folderOfUnit) != nil { return folderOfUnit }
+    let own = isOfUnit ? folderOfUnit : UserFolder.state.map { "\($0)/netwatch/mqtt" }
+    guard let folder = given ?? own, folder.hasPrefix("/") else {
       throw PlainError("there is no folder for the identity of this machine; set HOME or XDG_STATE_HOME")
     }
     do throws(TrustedPath.Fault) {
@@ -56,6 +67,18 @@ package final class FleetInstance: Sendable {
     } catch {
       throw PlainError("the identity of this machine cannot be kept: \(error)")
     }
+  }
+
+  private static func owner(_ folder: String) -> (user: uid_t, group: gid_t)? {
+    var facts = stat()
+    guard unsafe stat(folder, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else { return nil }
+    return (facts.st_uid, facts.st_gid)
+  }
+
+  /// Gives the files that root has made to the owner of the folder. systemd does so only if the folder has another owner than the unit.
+  private static func handOver(_ folder: String) {
+    guard let owner = owner(folder), owner.user != geteuid() else { return }
+    for path in [file(folder), "\(folder)/lock"] { _ = unsafe lchown(path, owner.user, owner.group) }
   }
 
   private static func lock(_ folder: String) throws(PlainError) -> FileDescriptor {

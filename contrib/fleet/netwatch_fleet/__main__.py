@@ -13,13 +13,11 @@ import time
 from pathlib import Path
 
 from . import view
-from .source import Settings, UsageError, read, words
+from .source import Refused, Settings, UsageError, read, words
 from .state import IDENTITY, Event, Fleet
 
 # How often what has changed is shown, in seconds.
 INTERVAL = 1.0
-# How long after a new connection to the engine nobody counts as silent.
-SETTLING = 10.0
 
 
 class Parser(argparse.ArgumentParser):
@@ -82,10 +80,13 @@ class Program:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
         self.fleet = Fleet()
+        self.fleet.has_signs = False
         self.trouble: str | None = None
+        # What is wrong, as it was told since the last connection.
+        self.told: set[str] = set()
+        # When the connection to the engine was lost. Since then, nothing is known.
+        self.lost = 0.0
         self.offset = 0.0
-        # Until then, nobody counts as silent: what came while the engine was out of reach is being read.
-        self.settled = 0.0
         self.is_complete = asyncio.Event()
         self.has_changed = True
         if options.expect:
@@ -100,9 +101,13 @@ class Program:
                 "v": 1, "event": event.kind, "time": round(event.time, 3), "machine": machine.identity, "host": machine.host,
                 "labels": machine.labels, "sentence": event.words}), flush=True)
 
-    def now(self) -> float:
+    def clock(self) -> float:
         """The time by the clock of the engine, because that of this machine may be wrong."""
         return time.time() + self.offset
+
+    def now(self) -> float:
+        """The time of which the state of the machines is known."""
+        return self.clock() if self.trouble is None else self.lost
 
     def set_clock(self, engine: float) -> None:
         self.offset = engine - time.time()
@@ -112,11 +117,23 @@ class Program:
         self.has_changed = self.has_changed or kind != "alive"
 
     def set_trouble(self, words: str | None) -> None:
-        if words and words != self.trouble:
-            print(f"netwatch-fleet: {view.clean(words)}; trying again", file=sys.stderr)
-        if words is None and self.trouble is not None:
-            self.settled = time.monotonic() + SETTLING
+        if words is None:
+            if self.trouble is not None:
+                print("netwatch-fleet: connected to the engine", file=sys.stderr)
+                self.fleet.engine_is_back(self.clock())
+            self.told.clear()
+        else:
+            if self.trouble is None:
+                self.lost = self.clock()
+            if words not in self.told:
+                print(f"netwatch-fleet: {view.clean(words)}; trying again", file=sys.stderr)
+            self.told.add(words)
+        self.has_changed = self.has_changed or (words is None) != (self.trouble is None)
         self.trouble = words
+
+    def caught_up(self) -> None:
+        self.fleet.has_signs = True
+        self.is_complete.set()
 
     async def show(self) -> None:
         await self.is_complete.wait()
@@ -124,26 +141,27 @@ class Program:
         self.fleet.tick(self.now())
         last_metrics, last_page, screen = 0.0, 0.0, sys.stdout.isatty()
         while True:
-            now = self.now()
-            is_known = self.trouble is None and time.monotonic() >= self.settled
-            events = self.fleet.tick(now) if is_known else []
+            now, clock = self.now(), self.clock()
+            events = self.fleet.tick(now)
             self.tell(events)
             changed = self.has_changed or bool(events)
-            due = self.options.metrics and now - last_metrics >= 15
+            due = self.options.metrics and clock - last_metrics >= 15
             # A page that nobody writes any more says so itself.
-            due_page = self.options.page and (changed or now - last_page >= 15)
+            due_page = self.options.page and (changed or clock - last_page >= 15)
             if changed or due or due_page:
                 self.has_changed = False
                 rows = view.rows(self.fleet, now)
                 if due_page:
-                    replace(self.options.page, view.page(rows, now))
-                    last_page = now
+                    replace(self.options.page, view.page(rows, now, clock, self.trouble is None))
+                    last_page = clock
                 if due:
-                    replace(self.options.metrics, view.metrics(self.fleet, rows, now, self.trouble is None))
-                    last_metrics = now
+                    replace(self.options.metrics, view.metrics(self.fleet, rows, clock, self.trouble is None))
+                    last_metrics = clock
                 if changed and not self.options.alerts:
                     size = shutil.get_terminal_size((100, 40))
                     text = view.table(rows, now, size.lines - 4 if screen else 1_000, size.columns if screen else 1_000, self.fleet.faults)
+                    if self.trouble is not None:
+                        text = f"No connection to the engine since {view.stamp(self.lost)}. Until then:\n{text}"
                     print(("\x1b[H\x1b[J" if screen else "") + text, end="" if screen else "\n", flush=True)
             await asyncio.sleep(INTERVAL)
 
@@ -153,7 +171,7 @@ class Program:
         settings = Settings(
             options.engine, options.user, password, options.ca, seconds(options.since), max(1, options.replicas),
             20.0 if options.once or options.history else None)
-        reader = asyncio.create_task(read(settings, self.take, self.is_complete.set, self.set_trouble, self.set_clock))
+        reader = asyncio.create_task(read(settings, self.take, self.caught_up, self.set_trouble, self.set_clock))
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -201,6 +219,9 @@ def main() -> int:
         return 0
     except asyncio.TimeoutError:
         print("netwatch-fleet: the engine does not answer", file=sys.stderr)
+        return 2
+    except Refused as error:
+        print(f"netwatch-fleet: {view.clean(str(error))}", file=sys.stderr)
         return 2
     except OSError as error:
         print(f"netwatch-fleet: {error}", file=sys.stderr)

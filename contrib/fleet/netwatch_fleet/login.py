@@ -132,13 +132,14 @@ def main() -> int:
                 if len(word.split()) > 1 or "#" in word:
                     raise UsageError("Write the host and each label without spaces.")
             password = logins.add(options.name, options.host, options.labels)
-            logins.write()
+            # A password that cannot be written changes no login.
             if options.output:
                 descriptor = os.open(options.output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
                 os.fchmod(descriptor, 0o600)
                 os.write(descriptor, (password + "\n").encode())
                 os.close(descriptor)
-            else:
+            logins.write()
+            if not options.output:
                 print(password)
         else:
             logins.revoke(options.name)

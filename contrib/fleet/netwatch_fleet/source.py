@@ -24,6 +24,10 @@ class UsageError(Exception):
     """A mistake of the user, in one sentence that says what to do."""
 
 
+class Refused(Exception):
+    """The engine has answered, and does not want this client."""
+
+
 @dataclass
 class Settings:
     url: str
@@ -39,7 +43,11 @@ class Settings:
 
 
 def context(settings: Settings) -> ssl.SSLContext:
-    return ssl.create_default_context(cafile=settings.authorities)
+    try:
+        return ssl.create_default_context(cafile=settings.authorities)
+    except OSError as error:
+        reason = "it has no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+        raise UsageError(f"The authorities in {settings.authorities} cannot be used: {reason}.") from None
 
 
 async def read(
@@ -72,6 +80,10 @@ async def read(
 
 def words(error: Exception) -> str:
     """An error of the engine in words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"the engine's certificate is not trusted: {error.verify_message}; is its authority in --ca, and its name in it?"
+    if "authorization violation" in str(error).lower():
+        return "the engine refuses the login; is it in the file that netwatch-fleet-login writes, and has the engine read it?"
     return str(getattr(error, "description", None) or error or type(error).__name__)
 
 
@@ -93,15 +105,24 @@ async def connect(settings: Settings, trouble: Callable[[str | None], None]):
 
     async def failed(error: Exception) -> None:
         if "slow consumer" not in str(error):
-            trouble(str(error) or type(error).__name__)
+            trouble(words(error))
+        if settings.patience is not None and not isinstance(error, OSError) and not refusal.done():
+            refusal.set_result(words(error))
 
+    refusal = asyncio.get_running_loop().create_future()
     connection = nats.NATS()
     opening = connection.connect(
         settings.url, user=settings.user, password=settings.password,
         tls=context(settings) if settings.url.startswith("tls") else None, max_reconnect_attempts=-1,
         disconnected_cb=lost, reconnected_cb=back, error_cb=failed, name="netwatch-fleet",
         pending_size=16 * 1024 * 1024)
-    await asyncio.wait_for(opening, settings.patience)
+    opened = asyncio.ensure_future(opening)
+    # Whoever asks once does not wait until somebody makes a login.
+    await asyncio.wait({opened, refusal}, timeout=settings.patience, return_when=asyncio.FIRST_COMPLETED)
+    if not opened.done():
+        opened.cancel()
+        raise Refused(refusal.result()) if refusal.done() else asyncio.TimeoutError
+    opened.result()
     return connection
 
 
@@ -194,17 +215,18 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
     await make_streams(engine, settings.replicas)
-    left = {STREAM, SIGNS}
-
     begin = time.time() - settings.history
     # What was said last before the history begins.
     await last_words(engine, lambda *message: take(*message) if message[3] < begin else None)
 
     async def follow(stream: str, **config) -> None:
+        """Passes on what is in a stream, and comes back; what comes later is passed on as it comes."""
+        is_read = asyncio.Event()
+
         async def deliver(message) -> None:
             pass_on(message, take)
-            if stream in left and message.metadata.num_pending == 0:
-                done(stream)
+            if message.metadata.num_pending == 0:
+                is_read.set()
 
         subscription = await engine.subscribe(
             "netwatch.1.>", stream=stream, ordered_consumer=True, cb=deliver, pending_msgs_limit=-1,
@@ -214,15 +236,13 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
             # It was made just now.
             clock(info.created.timestamp())
         if info.num_pending == 0 and info.delivered.consumer_seq == 0:
-            done(stream)
-
-    def done(stream: str) -> None:
-        left.discard(stream)
-        if not left:
-            caught_up()
+            is_read.set()
+        await is_read.wait()
 
     await follow(STREAM, deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=await first_since(engine, begin))
+    # A sign of life says how a machine is now, so it comes after what was.
     await follow(SIGNS, deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
+    caught_up()
     trouble(None)
     await asyncio.Event().wait()
 

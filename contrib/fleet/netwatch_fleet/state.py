@@ -24,6 +24,8 @@ NEAR = 15.0
 # The longest message that is read, and the most labels of a machine.
 MOST_BYTES = 65_536
 MOST_LABELS = 32
+# The time that a machine may take to come back to an engine that was away: its pause between two connections is up to a minute.
+RETURN = 75.0
 # A clock that is wrong by more is told.
 CLOCK_TOLERANCE = 60.0
 
@@ -69,6 +71,8 @@ class Machine:
     runs: dict = field(default_factory=dict)
     # When the last message came; None if none ever has.
     heard: float | None = None
+    # Until then, its silence may be that of the engine.
+    excused: float = 0.0
     # lost or ended, by the machine or by its last will; None while it is there.
     absence: str | None = None
     absent_since: float = 0.0
@@ -103,7 +107,7 @@ class Machine:
             return "never heard of", 0.0
         if self.absence is not None:
             return self.absence, self.absent_since
-        if now - self.heard > self.silence:
+        if now > max(self.heard + self.silence, self.excused):
             return "silent", self.heard
         return None
 
@@ -147,6 +151,8 @@ class Fleet:
     def __init__(self) -> None:
         self.machines: dict[str, Machine] = {}
         self.faults = 0
+        # Whether signs of life come. An engine keeps only the last one of each machine, so silence in the past is not known.
+        self.has_signs = True
 
     def expect(self, identity: str, host: str = "", labels: dict | None = None) -> None:
         """Adds a machine of an inventory, from which maybe nothing ever comes."""
@@ -159,6 +165,11 @@ class Fleet:
         if machine is None:
             machine = self.machines[identity] = Machine(identity)
         return machine
+
+    def engine_is_back(self, now: float) -> None:
+        """Gives each machine the time to come back to an engine that was away."""
+        for machine in self.machines.values():
+            machine.excused = now + max(machine.silence, RETURN)
 
     # Messages
 
@@ -188,7 +199,7 @@ class Fleet:
     def _heard(self, machine: Machine, now: float) -> Iterator[Event]:
         """Notes a word from a machine that is there."""
         away = machine.offline(now) if machine.heard is not None else None
-        if away is not None:
+        if away is not None and (away[0] != "silent" or self.has_signs):
             machine.absences.append(Outage(away[1], now, away[0]))
         if machine.was_offline:
             machine.was_offline = False
@@ -202,6 +213,9 @@ class Fleet:
         time = parse_time(value["time"])
         if not isinstance(host, str) or not isinstance(labels, dict) or not 1 <= silence <= 86_400:
             raise ValueError("not a presence")
+        if not self.has_signs and now < machine.announced:
+            # The past is read again.
+            return
         if value["online"] is True:
             machine.host, machine.silence = host[:255], float(silence)
             machine.labels = {name[:32]: str(label)[:128] for name, label in list(labels.items())[:MOST_LABELS]}
@@ -222,8 +236,8 @@ class Fleet:
         if not machine.run:
             machine.host, machine.run = host[:255], value["run"]
         absence = "ended" if value.get("absence") == "ended" else "lost"
-        # The broker notices a loss late; the last word came before it.
-        machine.absent_since = now if absence == "ended" else min(machine.heard or now, now)
+        # The broker notices a loss late; the last sign came before it.
+        machine.absent_since = min(machine.heard or now, now) if absence == "lost" and self.has_signs else now
         machine.absence = absence
         machine.announced = now
         machine.heard = machine.heard or now
@@ -236,6 +250,8 @@ class Fleet:
         if now < machine.announced:
             # Said before what is known.
             machine.heard = max(machine.heard or 0.0, now)
+            if machine.absence == "lost":
+                machine.absent_since = min(machine.absent_since, machine.heard)
             return
         if machine.run and run != machine.run and run in machine.runs:
             # The run that was there before speaks still, so there are two.

@@ -65,10 +65,14 @@ def clean(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]", "?", text)
 
 
+def plain(state: str) -> str:
+    return state.replace("_", " ")
+
+
 def table(found: list[dict], now: float, lines: int = 40, width: int = 100, faults: int = 0) -> str:
     """How many machines are there, and those that are not or that need a look."""
     number = counts(found)
-    head = f"{len(found)} machine{'s' * (len(found) != 1)}: " + ", ".join(f"{count} {state}" for state, count in number.items()) if found else (
+    head = f"{len(found)} machine{'s' * (len(found) != 1)}: " + ", ".join(f"{count} {plain(state)}" for state, count in number.items()) if found else (
         "No machine has said anything yet.")
     text = [head]
     if faults:
@@ -80,7 +84,7 @@ def table(found: list[dict], now: float, lines: int = 40, width: int = 100, faul
     size = min(24, max((len(row["host"] or row["id"]) for row in shown), default=0))
     for row in shown[:lines]:
         ago = f"since {span(now - row['since'])}" if row["since"] else ""
-        parts = [(row["host"] or row["id"])[:size].ljust(size), row["state"].replace("_", " ").ljust(14), ago.ljust(16),
+        parts = [(row["host"] or row["id"])[:size].ljust(size), plain(row["state"]).ljust(14), ago.ljust(16),
                  row["network"], "; ".join(row["notes"])]
         text.append(clean("  ".join(parts)).rstrip()[:width])
     if len(shown) > lines:
@@ -94,7 +98,7 @@ def history(machine: Machine, now: float) -> str:
     text = []
     for outage in outages:
         length = span((outage.end or now) - outage.start) + ("" if outage.end else " until now")
-        text.append(f"{stamp(outage.start)}  {length:<18}{outage.reason.replace('_', ' ')}")
+        text.append(f"{stamp(outage.start)}  {length:<18}{plain(outage.reason)}")
     whole = sum((outage.end or now) - outage.start for outage in outages)
     text.append(f"{len(outages)} outage{'s' * (len(outages) != 1)}, {span(whole)}" if outages else "no outage")
     return clean(f"{machine.name()}  {machine.identity}") + "\n" + "\n".join(map(clean, text)) + "\n"
@@ -141,11 +145,14 @@ def metrics(fleet: Fleet, found: list[dict], now: float, is_connected: bool) -> 
 # A page
 
 
-def page(found: list[dict], now: float, seconds: int = 5) -> str:
-    """One file that loads nothing, and shows itself again after some seconds."""
+def page(found: list[dict], now: float, clock: float, is_connected: bool = True, seconds: int = 5) -> str:
+    """One file that loads nothing, and shows itself again after some seconds.
+
+    now: the time of which the rows tell. clock: when the page is written.
+    """
     template = (Path(__file__).parent / "page.html").read_text(encoding="utf-8")
     data = {
-        "now": round(now, 1), "seconds": seconds,
+        "now": round(now, 1), "written": round(clock, 1), "connected": is_connected, "seconds": seconds,
         "rows": [
             [row["host"] or row["id"], row["id"], row["state"], row["since"], row["network"],
              row["labels"].get("region", ""), row["sentence"], row["outages"], row["longest"], row["notes"]]

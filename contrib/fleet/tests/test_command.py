@@ -52,6 +52,21 @@ class Mistakes(unittest.TestCase):
             done = run("netwatch_fleet.login", "--folder", str(logins), *words)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (64, 1), done.stderr)
 
+    def test_a_password_that_cannot_be_written_changes_no_login(self):
+        logins = self.folder / "fleet"
+        run("netwatch_fleet.login", "--folder", str(logins), "add", "operator", "--output", str(self.folder / "password"))
+        before = (logins / "nats-logins.conf").read_text()
+        done = run("netwatch_fleet.login", "--folder", str(logins), "add", "operator", "--output", "/nonexistent/password")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("/nonexistent/password", done.stderr)
+        self.assertEqual((logins / "nats-logins.conf").read_text(), before)
+
+    def test_authorities_that_cannot_be_read_are_named(self):
+        (self.folder / "empty.pem").write_text("")
+        for path, reason in [("/nonexistent.pem", "No such file or directory"), (self.folder / "empty.pem", "it has no certificate")]:
+            done = run("netwatch_fleet", "tls://127.0.0.1:1", "--once", "--ca", str(path))
+            self.assertEqual((done.returncode, done.stderr), (64, f"Error: The authorities in {path} cannot be used: {reason}.\n"))
+
     def test_two_at_once_forget_nobody(self):
         identities = [f"{each:016x}-{each:016x}" for each in range(8)]
         children = [subprocess.Popen(

@@ -4,7 +4,7 @@ import time
 import unittest
 from unittest import mock
 
-from netwatch_fleet.__main__ import SETTLING, Program
+from netwatch_fleet.__main__ import Program
 from test_state import ONE, presence
 
 
@@ -20,12 +20,25 @@ class Silence(unittest.TestCase):
         program.take(ONE, "presence", presence(at=program.now()), program.now(), True)
         self.assertIsNone(program.fleet.machines[ONE].offline(program.now()))
 
-    def test_nobody_counts_as_silent_right_after_a_new_connection(self):
+    def test_nothing_changes_while_the_engine_is_away(self):
         program = self.program()
-        with mock.patch("sys.stderr"):
-            program.set_trouble("the connection is lost")
-        program.set_trouble(None)
-        self.assertGreater(program.settled, time.monotonic() + SETTLING - 5)
+        program.caught_up()
+        begin = time.time()
+        program.take(ONE, "presence", presence(at=begin), begin, True)
+        machine = program.fleet.machines[ONE]
+        with mock.patch("sys.stderr") as errors, mock.patch("time.time") as clock:
+            clock.return_value = begin + 10
+            for words in ("lost", "refused", "lost"):
+                program.set_trouble(words)
+            clock.return_value = begin + 1_000
+            self.assertEqual(program.now(), begin + 10)
+            self.assertEqual(program.fleet.tick(program.now()), [])
+            # It has a minute to come back.
+            program.set_trouble(None)
+            self.assertEqual(program.now(), begin + 1_000)
+            self.assertIsNone(machine.offline(program.now()))
+            told = "".join(call.args[0] for call in errors.write.call_args_list)
+            self.assertEqual([told.count(words) for words in ("lost; trying", "refused; trying", "connected to")], [1, 1, 1])
 
 
 if __name__ == "__main__":

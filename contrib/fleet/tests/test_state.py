@@ -71,6 +71,34 @@ class States(unittest.TestCase):
         self.assertEqual(self.fleet.tick(1200), [])
         self.assertEqual(self.take("alive", alive(at=1300), 1300), ["online"])
 
+    def test_silence_in_the_past_is_not_known(self):
+        # An engine keeps the last sign of each machine, and no earlier one.
+        self.fleet.has_signs = False
+        self.take("presence", presence(at=1000), 1000)
+        self.take("line", line(1, at=1000), 1000)
+        self.take("line", line(2, at=9000), 9000)
+        self.take("presence", presence(absence="lost"), 9100)
+        self.assertEqual(self.one.offline(9100), ("lost", 9100))
+        # The last sign before the loss.
+        self.take("alive", alive(at=9060), 9060)
+        self.assertEqual(self.one.offline(9100), ("lost", 9060))
+        self.take("presence", presence(at=9200), 9200)
+        # It is read again, because the connection has broken off meanwhile.
+        self.take("presence", presence(absence="lost"), 9100)
+        self.fleet.has_signs = True
+        self.assertEqual([tuple(each) for each in self.one.all_outages(9250)], [(9060, 9200, "lost")])
+        self.assertEqual([event.kind for event in self.fleet.tick(9300)], ["offline"])
+
+    def test_an_engine_that_was_away_makes_no_machine_silent(self):
+        self.take("presence", presence(at=1000, silence=15), 1000)
+        self.fleet.engine_is_back(1200)
+        # It tries again once in a minute.
+        self.assertEqual(self.fleet.tick(1270), [])
+        self.assertEqual(self.take("alive", alive(at=1272), 1272), [])
+        self.assertEqual(self.one.all_outages(1272), [])
+        # And is excused no longer than that.
+        self.assertEqual([event.kind for event in self.fleet.tick(1290)], ["offline"])
+
     def test_what_a_broker_retains_is_no_word(self):
         self.take("presence", presence(at=1000), 1000, is_live=False)
         self.assertEqual(self.one.offline(1200), ("silent", 1000))
@@ -195,7 +223,7 @@ class States(unittest.TestCase):
         self.assertLessEqual(len(self.one.runs), 16)
         self.assertLessEqual(len(self.one.labels), 32)
         rows = view.rows(self.fleet, 1002.0)
-        for text in (view.page(rows, 1002.0), view.table(rows, 1002.0), view.metrics(self.fleet, rows, 1002.0, True)):
+        for text in (view.page(rows, 1002.0, 1002.0), view.table(rows, 1002.0), view.metrics(self.fleet, rows, 1002.0, True)):
             text.encode()
             self.assertNotIn("\x1b", text)
 
@@ -214,7 +242,7 @@ class States(unittest.TestCase):
             self.fleet.take(machine, kind, line(1), 1000.0, True)
         self.assertEqual(set(self.fleet.machines), {ONE})
         rows = view.rows(self.fleet, 1001.0)
-        view.page(rows, 1001.0), view.table(rows, 1001.0), view.metrics(self.fleet, rows, 1001.0, True)
+        view.page(rows, 1001.0, 1001.0), view.table(rows, 1001.0), view.metrics(self.fleet, rows, 1001.0, True)
 
 
 class Views(unittest.TestCase):
@@ -229,7 +257,7 @@ class Views(unittest.TestCase):
         rows = view.rows(fleet, 2000)
         table = view.table(rows, 2000)
         self.assertNotRegex(table, "[\x00-\x09\x0b-\x1f\u202e]")
-        page = view.page(rows, 2000)
+        page = view.page(rows, 2000, 2000)
         self.assertEqual(page.count("</script>"), 1)
         self.assertIn("\\u003c/script>\\u003cb>", page)
 
