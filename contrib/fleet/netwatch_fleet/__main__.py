@@ -170,7 +170,7 @@ class Program:
         password = first_line(options.password_file) if options.password_file else None
         settings = Settings(
             options.engine, options.user, password, options.ca, seconds(options.since), max(1, options.replicas),
-            20.0 if options.once or options.history else None)
+            30.0 if options.once or options.history else None)
         reader = asyncio.create_task(read(settings, self.take, self.caught_up, self.set_trouble, self.set_clock))
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()

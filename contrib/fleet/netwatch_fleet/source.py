@@ -16,6 +16,8 @@ STREAM = "NETWATCH"
 SIGNS = "NETWATCH_SIGNS"
 # The bytes of a stream: the most for which the engine has room. A sign of life has some 200.
 SIZES = {SIGNS: [32 << 20], STREAM: [size << 20 for size in (8_192, 2_048, 512, 128, 32)]}
+# How many seconds nats-server has for an answer. A cluster that has just lost a server gives some questions to that one.
+TIMEOUT = 8
 # nats-server says so if its store or that of an account is too small, or no server of a cluster has room.
 NO_ROOM = (10005, 10023, 10047)
 
@@ -63,15 +65,16 @@ async def read(
     except ValueError:
         scheme = ""
     if scheme in ("nats", "tls"):
+        end = None if settings.patience is None else time.monotonic() + settings.patience
         while True:
             try:
                 await read_nats(settings, take, caught_up, trouble, clock)
             except Exception as error:
                 # Every error of nats-py is one of the engine: it has no leader yet, or not the rights.
-                if settings.patience is not None or not type(error).__module__.startswith("nats"):
+                if not type(error).__module__.startswith("nats") or end is not None and time.monotonic() > end:
                     raise
                 trouble(words(error))
-                await asyncio.sleep(2)
+                await asyncio.sleep(1)
     elif scheme in ("mqtt", "mqtts"):
         await read_mqtt(settings, take, caught_up, trouble)
     else:
@@ -82,6 +85,8 @@ def words(error: Exception) -> str:
     """An error of the engine in words."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the engine's certificate is not trusted: {error.verify_message}; is its authority in --ca, and its name in it?"
+    if isinstance(error, asyncio.TimeoutError):
+        return "the engine does not answer"
     if "authorization violation" in str(error).lower():
         return "the engine refuses the login; is it in the file that netwatch-fleet-login writes, and has the engine read it?"
     return str(getattr(error, "description", None) or error or type(error).__name__)
@@ -205,7 +210,7 @@ async def first_since(engine, begin: float) -> int:
 async def read_nats(settings: Settings, take: Take, caught_up, trouble, clock) -> None:
     connection = await connect(settings, trouble)
     try:
-        await follow_streams(connection.jetstream(timeout=20), settings, take, caught_up, trouble, clock)
+        await follow_streams(connection.jetstream(timeout=TIMEOUT), settings, take, caught_up, trouble, clock)
     finally:
         # nats-py may wait for an engine that does not answer.
         await asyncio.wait({asyncio.ensure_future(connection.close())}, timeout=2)
