@@ -144,7 +144,7 @@ systemctl start mosquitto netwatch-mqtt
 expect "is connected, by the identity that root sees" gives "$identity is connected to 127.0.0.1:1883" property StatusText netwatch-mqtt.service
 expect "is not root's" test "$(awk '/^Uid:/ { print $2 }' "/proc/$(property MainPID netwatch-mqtt.service)/status")" -ge 61184
 expect "has an identity that root still sees" gives "$identity" netwatch mqtt --show-id
-expect "lets nobody else speak" eval 'netwatch mqtt mqtt://127.0.0.1 2>&1 | grep -q "netwatch-mqtt.service speaks for this machine"'
+expect "lets nobody else speak" eval 'netwatch mqtt mqtt://127.0.0.1 2>&1 | grep -q "speaks for this machine"'
 ip link set d0 down
 expect "tells a loss" eval 'mosquitto_sub -h 127.0.0.1 -t "netwatch/1/$identity/line" -C 1 -W 5 | grep -q not-reachable'
 pkill -STOP -P "$(property MainPID netwatch-mqtt.service)" netwatch
