@@ -170,6 +170,8 @@ private struct Outcome: Hashable {
 
   var words: String {
     switch code {
+    // See MQTTConnection.tryNextAddress().
+    case CInt(MOSQ_ERR_ERRNO.rawValue) where errno == EINTR: "it does not answer within five seconds; is its port open?"
     case CInt(MOSQ_ERR_ERRNO.rawValue): SystemError.last("connect").message
     case CInt(MOSQ_ERR_EAI.rawValue): "the name of the broker is not known"
     // Debian 12's libmosquitto has no words for it.

@@ -168,6 +168,13 @@ import Testing
     try eventually(broker.numbers.count, within: 60) { $0 == 1 }
     #expect(broker.presence == ["online"] && errors == "")
     try end(publisher)
+    try state.write("fd09::9 broker.test\n", to: "hosts")
+    let vain = try publish(
+      to: broker, url: "mqtt://broker.test", mount: "mount --bind '\(state.file("hosts"))' /etc/hosts")
+    try eventually(errors) {
+      $0.contains("broker.test:1883: it does not answer within five seconds; is its port open?")
+    }
+    try end(vain)
   }
 
   @Test func `a full disk loses no line while the program runs`() throws {

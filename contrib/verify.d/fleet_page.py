@@ -47,7 +47,7 @@ addEventListener("load", () => {
     .filter(cell => getComputedStyle(cell).display !== "none" && cell.getBoundingClientRect().width > 20).map(cell => cell.textContent))
   const root = document.documentElement
   const said = { title: document.title, first, filters, back, contrast: Math.min(...contrasts), shown, drawn: document.querySelectorAll(".row").length,
-    width: root.scrollWidth, room: root.clientWidth }
+    width: root.scrollWidth, room: root.clientWidth, age: at("age").textContent, tone: getComputedStyle(at("age")).color }
   const place = document.createElement("pre")
   place.id = "said"
   place.textContent = JSON.stringify(said)
@@ -79,6 +79,7 @@ def fleet(now):
                 "v": 1, "seq": place, "time": stamp(at), "event": "reachability", "reason": reason, "sentence": "As it is.",
                 "reachability": {"status": status, "medium": "wired" if status == "wifi" else None, "wifi": None, **ways}})
 
+        result.expect(identity)
         begin = now - chance.random() * 50_000
         presence(begin)
         line(1, begin, "wifi", "route_up")
@@ -142,6 +143,10 @@ def main():
     expect("light is light, and dark is dark", (best["back"], dark_look["back"]) == ("rgb(255, 255, 255)", "rgb(23, 23, 26)"), dark_look)
     for name, each in (("light", best), ("dark", dark_look)):
         expect(f"all can be read, {name} (contrast {each['contrast']:.1f})", each["contrast"] >= 4.5, each)
+    away = OUT / "away.html"
+    away.write_text(view.page(view.rows(fleet(now), now), now - 600, now, False).replace("</html>", LOOK))
+    said = look(away, wide, light)
+    expect("a page without its engine says so in red", "no connection to the engine" in said["age"] and said["tone"] == "rgb(179, 38, 30)", said)
     # A window of Chromium has at least 500 pixels, so a phone is a frame.
     frame = OUT / "frame.html"
     frame.write_text(f"""<iframe src="measured.html" width="360" height="800" onload="setTimeout(() => {{

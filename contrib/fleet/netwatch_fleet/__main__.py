@@ -195,11 +195,13 @@ class Program:
             print(view.table(view.rows(self.fleet, now), now, 1_000_000, 1_000, self.fleet.faults), end="")
             return 0
         wanted = self.options.history
-        found = [each for each in self.fleet.machines.values() if wanted in (each.host, each.identity)]
+        found = self.fleet.named(wanted)
         for machine in found:
             print(view.history(machine, now), end="")
         if not found:
-            print(f"netwatch-fleet: there is no machine '{view.clean(wanted)}'; netwatch-fleet --once lists them", file=sys.stderr)
+            known = sorted(each.name() for each in self.fleet.machines.values())
+            some = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "") if known else "none"
+            print(f"netwatch-fleet: there is no machine '{view.clean(wanted)}'; known are {view.clean(some)}", file=sys.stderr)
         return 0 if found else 1
 
 

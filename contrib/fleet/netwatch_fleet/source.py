@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import time
 from dataclasses import dataclass
@@ -89,6 +90,8 @@ def words(error: Exception) -> str:
         return "the engine does not answer"
     if "authorization violation" in str(error).lower():
         return "the engine refuses the login; is it in the file that netwatch-fleet-login writes, and has the engine read it?"
+    if isinstance(error, OSError) and error.errno:
+        return f"the engine cannot be reached: {os.strerror(error.errno)}"
     return str(getattr(error, "description", None) or error or type(error).__name__)
 
 

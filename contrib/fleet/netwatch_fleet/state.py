@@ -26,6 +26,8 @@ MOST_BYTES = 65_536
 MOST_LABELS = 32
 # The time that a machine may take to come back to an engine that was away: its pause between two connections is up to a minute.
 RETURN = 75.0
+# A machine that is not in the inventory, and has been away for longer, was taken away.
+RETIRED = 3_600.0
 # A clock that is wrong by more is told.
 CLOCK_TOLERANCE = 60.0
 
@@ -75,6 +77,10 @@ class Machine:
     excused: float = 0.0
     # lost or ended, by the machine or by its last will; None while it is there.
     absence: str | None = None
+    # When it came back last.
+    back: float = 0.0
+    # Its name in the inventory.
+    alias: str = ""
     absent_since: float = 0.0
     was_offline: bool = False
     waiting: int = 0
@@ -151,12 +157,16 @@ class Fleet:
     def __init__(self) -> None:
         self.machines: dict[str, Machine] = {}
         self.faults = 0
+        # The identities of the inventory.
+        self.expected: set[str] = set()
         # Whether signs of life come. An engine keeps only the last one of each machine, so silence in the past is not known.
         self.has_signs = True
 
     def expect(self, identity: str, host: str = "", labels: dict | None = None) -> None:
         """Adds a machine of an inventory, from which maybe nothing ever comes."""
         machine = self._machine(identity)
+        self.expected.add(identity)
+        machine.alias = host
         machine.host = machine.host or host
         machine.labels = machine.labels or dict(labels or {})
 
@@ -165,6 +175,17 @@ class Fleet:
         if machine is None:
             machine = self.machines[identity] = Machine(identity)
         return machine
+
+    def present(self, now: float) -> list[Machine]:
+        """All machines, without those that are not in the inventory any more and long gone."""
+        def is_retired(machine: Machine) -> bool:
+            away = machine.offline(now)
+            return bool(self.expected) and machine.identity not in self.expected and away is not None and now - away[1] > RETIRED
+
+        return [each for each in self.machines.values() if not is_retired(each)]
+
+    def named(self, name: str) -> list[Machine]:
+        return [each for each in self.machines.values() if name in (each.identity, each.host, each.alias)]
 
     def engine_is_back(self, now: float) -> None:
         """Gives each machine the time to come back to an engine that was away."""
@@ -201,6 +222,7 @@ class Fleet:
         away = machine.offline(now) if machine.heard is not None else None
         if away is not None and (away[0] != "silent" or self.has_signs):
             machine.absences.append(Outage(away[1], now, away[0]))
+            machine.back = now
         if machine.was_offline:
             machine.was_offline = False
             gone = f" after {span(now - away[1])}" if away else ""

@@ -18,7 +18,7 @@ DAY = 86_400.0
 def rows(fleet: Fleet, now: float) -> list[dict]:
     """A row for each machine: those that are gone first, the longest first."""
     found = []
-    for machine in fleet.machines.values():
+    for machine in fleet.present(now):
         away = machine.offline(now)
         outages = machine.all_outages(now)
         day = [outage for outage in outages if (outage.end or now) > now - DAY]
@@ -39,7 +39,7 @@ def rows(fleet: Fleet, now: float) -> list[dict]:
         elif machine.status == "not-reachable":
             state, since = machine.reason, machine.since
         else:
-            state, since = "online", machine.since
+            state, since = "online", max(machine.since, machine.back)
         found.append({
             "id": machine.identity, "host": machine.host, "state": state, "since": round(since, 1),
             "network": machine.network, "labels": machine.labels, "sentence": machine.sentence, "outages": len(day),
@@ -131,7 +131,7 @@ def metrics(fleet: Fleet, found: list[dict], now: float, is_connected: bool) -> 
         "# TYPE netwatch_machine_heard_timestamp_seconds gauge"]
     text += [
         f'netwatch_machine_heard_timestamp_seconds{{machine="{machine.identity}"}} {machine.heard:.3f}'
-        for machine in fleet.machines.values() if machine.heard is not None]
+        for machine in fleet.present(now) if machine.heard is not None]
     text += [
         "# HELP netwatch_fleet_faults_total How many messages were not understood.", "# TYPE netwatch_fleet_faults_total counter",
         f"netwatch_fleet_faults_total {fleet.faults}",

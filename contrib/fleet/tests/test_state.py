@@ -5,7 +5,7 @@ import time
 import unittest
 
 from netwatch_fleet import view
-from netwatch_fleet.state import NEAR, Fleet, Machine, Outage, span
+from netwatch_fleet.state import NEAR, RETIRED, Fleet, Machine, Outage, span
 
 ONE = "ad9540d9c7755d2b-6114afaab64fc1bb"
 TWO = "ad9540d9c7755d2b-0000000000000002"
@@ -200,6 +200,24 @@ class States(unittest.TestCase):
         rows = view.rows(self.fleet, 1001)
         self.assertEqual([(row["host"], row["state"]) for row in rows], [("two", "never heard of"), ("one", "online")])
         self.assertEqual(self.fleet.tick(1001), [])
+
+    def test_a_machine_that_was_taken_away_is_not_shown(self):
+        self.fleet.expect(TWO, "cellar")
+        self.take("presence", presence(at=1000), 1000)
+        # It is not in the inventory, and is there.
+        self.assertEqual([row["id"] for row in view.rows(self.fleet, 1001)], [TWO, ONE])
+        self.take("presence", presence(absence="ended"), 1010)
+        self.assertEqual({row["id"] for row in view.rows(self.fleet, 1010 + RETIRED)}, {ONE, TWO})
+        self.assertEqual([row["id"] for row in view.rows(self.fleet, 1011 + RETIRED)], [TWO])
+        self.assertNotIn(ONE, view.metrics(self.fleet, view.rows(self.fleet, 1011 + RETIRED), 1011 + RETIRED, True))
+        self.assertEqual([each.identity for each in self.fleet.named("cellar")], [TWO])
+
+    def test_a_machine_is_online_since_its_return(self):
+        self.take("presence", presence(at=1000), 1000)
+        self.take("line", line(1, at=1000), 1000)
+        self.take("presence", presence(absence="lost"), 1060)
+        self.take("presence", presence(run="0000000b", at=1200), 1200)
+        self.assertEqual([row["since"] for row in view.rows(self.fleet, 1201)], [1200])
 
     def test_a_sign_that_comes_late_changes_nothing(self):
         self.take("presence", presence(at=1000), 1000)
