@@ -78,7 +78,17 @@ package final class FleetInstance: Sendable {
   /// Gives the files that root has made to the owner of the folder. systemd does so only if the folder has another owner than the unit.
   private static func handOver(_ folder: String) {
     guard let owner = owner(folder), owner.user != geteuid() else { return }
-    for path in [file(folder), "\(folder)/lock"] { _ = unsafe lchown(path, owner.user, owner.group) }
+    for path in [file(folder), "\(folder)/lock"] {
+      let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      guard descriptor >= 0 else { continue }
+      let file = FileDescriptor(owning: descriptor)
+      var facts = stat()
+      // The owner of the folder may have put another name of a file of root's here.
+      guard unsafe fstat(file.rawValue, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG, facts.st_nlink == 1,
+        facts.st_uid == geteuid()
+      else { continue }
+      fchown(file.rawValue, owner.user, owner.group)
+    }
   }
 
   private static func lock(_ folder: String) throws(PlainError) -> FileDescriptor {
