@@ -84,7 +84,7 @@ if [ "$is_inside" = yes ]; then
     >"$work/.local/share/applications/browser.desktop"
   printf '[Default Applications]\nx-scheme-handler/http=browser.desktop\n' >"$work/.config/mimeapps.list"
   rm -f /tmp/.X77-lock /tmp/.X11-unix/X77
-  Xvfb :77 -screen 0 640x480x24 >"$work/display" 2>&1 &
+  Xvfb :77 -screen 0 640x480x24 -noreset >"$work/display" 2>&1 &
   within_time xwininfo -root >/dev/null 2>&1
   in-router python3 "$gtk/harness/server.py" 192.168.1.1 &
   until in-router ss -Hlt src 192.168.1.1:8000 | grep -q .; do sleep 0.05; done

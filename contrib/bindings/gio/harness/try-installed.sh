@@ -38,7 +38,7 @@ tell();
 PAGE
 mkdir -p -m 1777 /tmp/.X11-unix
 export DISPLAY=:9 HOME=$work XDG_RUNTIME_DIR=$work WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS=1 LIBGL_ALWAYS_SOFTWARE=1
-Xvfb :9 -screen 0 1024x768x24 >"$work/display" 2>&1 &
+Xvfb :9 -screen 0 1024x768x24 -noreset >"$work/display" 2>&1 &
 has_window() { xwininfo -root -tree | grep -qF "$1"; }
 within_time xwininfo -root >/dev/null 2>&1
 dbus-run-session -- epiphany-browser --private-instance --profile="$work/profile" "file://$work/page.html" >"$work/browser" 2>&1 &
