@@ -212,24 +212,22 @@ final class Publisher {
       // The broker has the last message, and forgets the will.
       if number == farewell { connection?.close() }
       if let token = tokens.removeValue(forKey: number) { handle(.acknowledged(token)) }
-    case .disconnected(let reason):
-      connection = nil
-      if isEnding { return loop.stop() }
-      guardTimer?.stop()
-      addressTimer?.stop()
-      tell(trouble: reason)
-      handle(.disconnected)
+    case .disconnected(let reason): isOver(reason)
     }
   }
 
   /// Goes on without the connection, whatever it waits for.
   private func giveUp(_ reason: String) {
+    connection?.abandon()
+    if let connection { abandoned.append(Abandoned(connection: connection)) }
+    isOver(reason)
+  }
+
+  private func isOver(_ reason: String) {
+    connection = nil
     if isEnding { return loop.stop() }
     guardTimer?.stop()
     addressTimer?.stop()
-    connection?.abandon()
-    if let connection { abandoned.append(Abandoned(connection: connection)) }
-    connection = nil
     tell(trouble: reason)
     handle(.disconnected)
   }

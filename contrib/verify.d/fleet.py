@@ -281,8 +281,7 @@ def cluster(machine):
         run(*machine.inside, "ip", "link", "add" if number % 2 == 0 else "del", f"dummy{number // 2}", *(["type", "dummy"] if number % 2 == 0 else []))
         run(*machine.inside, "ip", "addr", "add" if number % 2 == 0 else "del", "10.8.0.1/24", "dev", "enp1s0")
         time.sleep(0.3)
-    spool = machine.state / "netwatch/mqtt/spool"
-    wait("an empty spool", lambda: spool.read_text() == "" and re.search(r":8883", run(*machine.inside, "ss", "-Htn", "state", "established").stdout), 90)
+    wait("an empty spool", lambda: machine.spool() == "" and re.search(r":8883", run(*machine.inside, "ss", "-Htn", "state", "established").stdout), 90)
     text = wait("the machine at another server", lambda: "1 online" in (text := run(*command, "--once").stdout) and text, 90)
     told = [json.loads(line)["event"] for line in (WORK / "cluster-alerts").read_text().splitlines()]
     expect("one of three servers is killed, and no line is missing", "missing" not in told and "lines missing" not in text, (told, text))
@@ -432,9 +431,18 @@ class Reader:
     def count(self, *states):
         return sum(row[2] in states for row in self.rows())
 
+    def is_online(self, *identities):
+        return sum(row[2] == "online" and row[1] in identities for row in page_rows(self.page)) == len(identities)
+
     def told(self, kind="0"):
-        told = [json.loads(line) for line in self.alerts.read_text().splitlines()]
-        return [each for each in told if each["machine"].startswith(kind * 4)]
+        return [each for each in self.all_told() if each["machine"].startswith(kind * 4)]
+
+    def missing(self, *identities):
+        """What is told of missing lines, by these machines, or by all of them if none is named."""
+        return [each for each in self.all_told() if each["event"] == "missing" and (not identities or each["machine"] in identities)]
+
+    def all_told(self):
+        return [json.loads(line) for line in self.alerts.read_text().splitlines()]
 
     def end(self):
         self.process.terminate()
@@ -541,11 +549,10 @@ def region(engine, home, user, count=20):
     for state in states:
         state.mkdir(mode=0o700)
     programs = [home.start("simulated", state=state, user=user.decode()) for state in states]
-    identities = lambda: {(state / "netwatch/mqtt/instance").read_text().strip() for state in states}
-    wait("the region", lambda: all((state / "netwatch/mqtt/instance").exists() for state in states))
-    mine = identities()
-    online = lambda: sum(row[2] == "online" and row[1] in mine for row in page_rows(reader.page))
-    wait("the region", lambda: online() == count)
+    files = [state / "netwatch/mqtt/instance" for state in states]
+    wait("the region", lambda: all(file.exists() for file in files))
+    mine = [file.read_text().strip() for file in files]
+    wait("the region", lambda: reader.is_online(*mine))
     engine.kill()
     home.change(10)
     wait("the spools", lambda: all(home.spool(state).count("\n") >= 5 for state in states))
@@ -553,8 +560,8 @@ def region(engine, home, user, count=20):
     begin = time.time()
     wait("the region's lines", lambda: not any(home.spool(state) for state in states), 120)
     lines = time.time() - begin
-    wait("the region on the page", lambda: online() == count)
-    missing = [each for each in map(json.loads, reader.alerts.read_text().splitlines()) if each["event"] == "missing" and each["machine"] in mine]
+    wait("the region on the page", lambda: reader.is_online(*mine))
+    missing = reader.missing(*mine)
     expect(f"{count} programs have told their outage {lines:.1f} s after the engine is back, and no line is missing", not missing, missing)
     for program in programs:
         program.terminate()
@@ -571,7 +578,7 @@ def full_disk(engine, home, user):
     engine.start()
     reader = Reader("full")
     program = home.start("simulated", user=user.decode())
-    wait("the machine", lambda: any(row[1] == home.identity and row[2] == "online" for row in page_rows(reader.page)))
+    wait("the machine", lambda: reader.is_online(home.identity))
     filler = store / "filler"
     with open(filler, "wb", 0) as file:
         try:
@@ -586,8 +593,8 @@ def full_disk(engine, home, user):
     engine.kill()
     engine.start()
     wait("the lines of the full disk", lambda: home.spool() == "", 120)
-    wait("the machine", lambda: any(row[1] == home.identity and row[2] == "online" for row in page_rows(reader.page)))
-    missing = [each for each in map(json.loads, reader.alerts.read_text().splitlines()) if each["event"] == "missing"]
+    wait("the machine", lambda: reader.is_online(home.identity))
+    missing = reader.missing()
     expect(f"{waiting} lines waited while the engine's disk was full, and none is missing", waiting > 0 and not missing, missing)
     program.terminate()
     program.wait()
