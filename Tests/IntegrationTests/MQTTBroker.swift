@@ -100,18 +100,18 @@ final class MQTTBroker {
     connection.write(b'CONNECT {"verbose":false}\\r\\nSUB answers 1\\r\\n')
     def ask(subject, body):
         text = json.dumps(body).encode()
-        connection.write(f"PUB $JS.API.STREAM.{subject}.NETWATCH answers {len(text)}\\r\\n".encode() + text + b"\\r\\n")
+        connection.write(f"PUB $JS.API.STREAM.{subject}.$MQTT_msgs answers {len(text)}\\r\\n".encode() + text + b"\\r\\n")
         connection.flush()
         while not (line := connection.readline()).startswith(b"MSG "):
             assert line, "the connection is closed"
         return json.loads(connection.read(int(line.split()[-1]) + 2))
     if sys.argv[1] == "create":
-        assert "error" not in ask("CREATE", {"name": "NETWATCH", "subjects": ["netwatch.>"], "storage": "file"})
+        assert "error" not in ask("CREATE", {"name": "$MQTT_msgs", "subjects": ["$MQTT.msgs.>"], "storage": "file"})
     else:
         number = 1
         while "message" in (answer := ask("MSG.GET", {"seq": number})):
             message = answer["message"]
-            print(message["subject"].replace(".", "/"), 0, base64.b64decode(message["data"]).decode())
+            print(message["subject"].removeprefix("$MQTT.msgs.").replace(".", "/"), 0, base64.b64decode(message["data"]).decode())
             number += 1
     """
 

@@ -161,7 +161,7 @@ import Testing
     #expect(machine.line() == [.replace])
     #expect(machine.machine.waiting.map(\.number) == Array(2...12).map { Int64($0) })
     let gap = try #require(machine.machine.waiting.first)
-    #expect(gap.lost == 2 && FleetLine.parse(gap.payload)?.line.content == .gap(2))
+    #expect(gap.lost == 2 && FleetLine(gap.payload)?.content == .gap(2))
     for _ in 0..<100 { _ = machine.line() }
     // Nothing is lost without being counted.
     #expect(machine.machine.waiting.reduce(0) { $0 + max($1.lost, 1) } == 112)
@@ -190,7 +190,7 @@ import Testing
     _ = machine.line(at: 1_000_000_000, status: "wifi")
     _ = machine.line(at: 2_000_000_000, status: "wifi")
     _ = machine.line(at: 3_000_000_000, status: "not-reachable")
-    let since = machine.machine.waiting.map { FleetLine.parse($0.payload)?.line.since }
+    let since = machine.machine.waiting.map { FleetLine($0.payload)?.since }
     #expect(since == [1_000_000_000, 1_000_000_000, 3_000_000_000])
   }
 
@@ -257,7 +257,7 @@ import Testing
   @Test func `a spool full of the highest numbers is dropped as any other`() {
     let line = FleetLine(run: Self.run, number: FleetLine.mostNumber, content: .gap(FleetLine.mostNumber))
     let old = [WaitingLine](repeating: WaitingLine(line), count: 40)
-    #expect(FleetLine.parse(line.payload)?.line == line)
+    #expect(FleetLine(line.payload) == line)
     var machine = Machine(waiting: old, limit: 10)
     _ = machine.line()
     #expect(machine.machine.waiting.first?.lost == FleetLine.mostNumber)

@@ -17,7 +17,7 @@ package struct WaitingLine: Hashable, Sendable {
 
   /// - Returns: Nil if the payload is none.
   init?(payload: [UInt8]) {
-    guard let line = FleetLine.parse(payload)?.line else { return nil }
+    guard let line = FleetLine(payload) else { return nil }
     (run, number, self.payload) = (line.run, line.number, payload)
     lost = if case .gap(let count) = line.content { count } else { 0 }
   }

@@ -14,17 +14,6 @@ package enum FleetTopic: String, CaseIterable, Sendable {
   package static let root = "netwatch/1"
 
   package func topic(of machine: MachineID) -> String { "\(Self.root)/\(machine)/\(rawValue)" }
-
-  /// Reads a topic; nil if it is none of a machine.
-  ///
-  /// - Parameter separator: What stands between its levels: `/` in MQTT, `.` in NATS.
-  package static func parse(_ topic: String, separator: Character = "/") -> (kind: FleetTopic, machine: MachineID)? {
-    let levels = topic.split(separator: separator, omittingEmptySubsequences: false)
-    guard levels.count == 4, levels[0] == "netwatch", levels[1] == "1", let machine = MachineID(levels[2]),
-      let kind = FleetTopic(rawValue: String(levels[3]))
-    else { return nil }
-    return (kind, machine)
-  }
 }
 
 /// A run of the program that speaks for a machine, eight random hexadecimal digits. Numbers of lines count within a run, so that no line
@@ -81,19 +70,18 @@ package struct FleetLine: Hashable, Sendable {
     }
   }
 
-  /// Reads a payload; nil if it is none.
-  ///
-  /// - Returns: The line, and its value if it is no gap.
-  package static func parse(_ payload: [UInt8]) -> (line: FleetLine, value: JSONValue?)? {
+  /// Reads a payload; nil if it is none. The bytes of a line are left out.
+  package init?(_ payload: [UInt8]) {
     guard let value = JSONValue(payload[...]), value["v"]?.integer == 1,
-      let run = value["run"]?.string.flatMap(FleetRun.init), let number = value["n"]?.integer(in: 1...mostNumber)
+      let run = value["run"]?.string.flatMap(FleetRun.init), let number = value["n"]?.integer(in: 1...Self.mostNumber)
     else { return nil }
     if let count = value["lost"]?.integer(in: 1...number) {
-      return (FleetLine(run: run, number: number, content: .gap(count)), nil)
+      self.init(run: run, number: number, content: .gap(count))
+    } else {
+      guard value["line"] != nil else { return nil }
+      let since = value["since"]?.string.flatMap(nanoseconds(of:))
+      self.init(run: run, number: number, content: .line([]), since: since)
     }
-    guard let line = value["line"] else { return nil }
-    let since = value["since"]?.string.flatMap(nanoseconds(of:))
-    return (FleetLine(run: run, number: number, content: .line([]), since: since), line)
   }
 }
 
@@ -143,21 +131,6 @@ package struct FleetPresence: Hashable, Sendable {
     text.append("}")
     return Array(text.text.utf8)
   }
-
-  package init?(_ payload: [UInt8]) {
-    guard let value = JSONValue(payload[...]), value["v"]?.integer == 1,
-      let run = value["run"]?.string.flatMap(FleetRun.init), let isOnline = value["online"]?.bool,
-      let host = value["host"]?.string, let time = value["time"]?.string.flatMap(nanoseconds(of:)),
-      let silence = value["silence"]?.integer(in: 1...86_400)
-    else { return nil }
-    var labels: [String: String] = [:]
-    if case .object(let members)? = value["labels"] { labels = members.compactMapValues(\.string) }
-    self.init(
-      run: run, host: host, time: time,
-      absence: isOnline ? nil : value["absence"]?.string.flatMap(Absence.init) ?? .lost, silence: silence,
-      labels: labels,
-      version: value["version"]?.string ?? "")
-  }
 }
 
 /// A sign that a machine is there.
@@ -178,13 +151,5 @@ package struct FleetSign: Hashable, Sendable {
     text.appendTime(nanosecondsSince1970: time)
     text.append(text: #","waiting":\#(waiting)}"#)
     return Array(text.text.utf8)
-  }
-
-  package init?(_ payload: [UInt8]) {
-    guard let value = JSONValue(payload[...]), value["v"]?.integer == 1,
-      let run = value["run"]?.string.flatMap(FleetRun.init), let time = value["time"]?.string.flatMap(nanoseconds(of:)),
-      let waiting = value["waiting"]?.integer(in: 0...Int64.max)
-    else { return nil }
-    self.init(run: run, time: time, waiting: waiting)
   }
 }

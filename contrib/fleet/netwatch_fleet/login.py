@@ -11,7 +11,7 @@ import secrets
 import sys
 from pathlib import Path
 
-from .source import UsageError
+from .source import SIGNS, STREAM, UsageError
 from .state import IDENTITY
 
 OPERATOR = "operator"
@@ -71,8 +71,10 @@ class Logins:
         users = []
         for name, login in sorted(self.logins.items()):
             if name == OPERATOR:
-                calls = ["$JS.API.INFO", "$JS.FC.>"] + [f"$JS.API.{call}" for stream in ("NETWATCH", "NETWATCH_SIGNS") for call in (
+                calls = ["$JS.API.INFO", "$JS.FC.>"] + [f"$JS.API.{call}" for stream in (STREAM, SIGNS) for call in (
                     f"STREAM.INFO.{stream}", f"STREAM.CREATE.{stream}", f"CONSUMER.*.{stream}", f"CONSUMER.*.{stream}.>")]
+                # nats-server's own stream makes room for one that keeps what has come.
+                calls.append(f"$JS.API.STREAM.DELETE.{STREAM}")
                 rights = f'permissions: {{ publish: {json.dumps(calls)}, subscribe: "_INBOX.>" }}'
             else:
                 # Whoever may subscribe to anything may subscribe to everything, by wildcards.

@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 # identity, kind, payload, time of the engine, whether it came just now
 Take = Callable[[str, str, bytes, float, bool], None]
 
-STREAM = "NETWATCH"
+# nats-server acknowledges a message of MQTT when this stream has it. One of another name gets it too, but nobody waits for that: while such
+# a stream of a cluster elects its leader, it misses what machines then take for delivered.
+STREAM = "$MQTT_msgs"
+PREFIX = "$MQTT.msgs."
 SIGNS = "NETWATCH_SIGNS"
 # The bytes of a stream: the most for which the engine has room. A sign of life has some 200.
 SIZES = {SIGNS: [32 << 20], STREAM: [size << 20 for size in (8_192, 2_048, 512, 128, 32)]}
@@ -136,7 +139,7 @@ async def connect(settings: Settings, trouble: Callable[[str | None], None]):
 
 async def make_streams(engine, replicas: int) -> None:
     """Makes the streams that are missing. Existing ones stay as the operator has made them."""
-    from nats.js.api import DiscardPolicy, StorageType, StreamConfig
+    from nats.js.api import DiscardPolicy, RetentionPolicy, StorageType, StreamConfig
     from nats.js.errors import NotFoundError
 
     wanted = [
@@ -146,15 +149,20 @@ async def make_streams(engine, replicas: int) -> None:
             max_msgs_per_subject=1, max_msg_size=4_096, num_replicas=replicas),
         # Thirty days, and of each machine the last 10,000. What has no room pushes out the oldest of all, instead of being refused.
         StreamConfig(
-            name=STREAM, subjects=["netwatch.1.*.line", "netwatch.1.*.presence"], storage=StorageType.FILE,
-            discard=DiscardPolicy.OLD, max_age=30 * 86_400, max_msgs_per_subject=10_000, max_msg_size=65_536,
-            num_replicas=replicas),
+            name=STREAM, subjects=[f"{PREFIX}>"], storage=StorageType.FILE, discard=DiscardPolicy.OLD, max_age=30 * 86_400,
+            max_msgs_per_subject=10_000, max_msg_size=131_072, num_replicas=replicas),
     ]
     for config in wanted:
         try:
-            await engine.stream_info(config.name)
+            info = await engine.stream_info(config.name)
         except NotFoundError:
             await add_stream(engine, config)
+        else:
+            # A machine came first, and nats-server has made the stream for those who wait: with the logins of netwatch-fleet-login,
+            # that is nobody.
+            if info.config.retention == RetentionPolicy.INTEREST:
+                await engine.delete_stream(config.name)
+                await add_stream(engine, config)
 
 
 async def add_stream(engine, config) -> None:
@@ -170,7 +178,7 @@ async def add_stream(engine, config) -> None:
 
 
 def pass_on(message, take: Take) -> None:
-    levels = message.subject.split(".")
+    levels = message.subject.removeprefix(PREFIX).split(".")
     if len(levels) == 4:
         take(levels[2], levels[3], message.data, message.metadata.timestamp.timestamp(), True)
 
@@ -180,7 +188,7 @@ async def last_words(engine, take: Take) -> None:
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
     subscription = await engine.subscribe(
-        "netwatch.1.>", stream=STREAM, ordered_consumer=True, pending_msgs_limit=-1, pending_bytes_limit=-1,
+        f"{PREFIX}netwatch.1.>", stream=STREAM, ordered_consumer=True, pending_msgs_limit=-1, pending_bytes_limit=-1,
         config=ConsumerConfig(ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.LAST_PER_SUBJECT))
     info = await subscription.consumer_info()
     left = info.num_pending + info.delivered.consumer_seq
@@ -198,7 +206,7 @@ async def first_since(engine, begin: float) -> int:
     # What comes from here on is read in any case.
     last = (await engine.stream_info(STREAM)).state.last_seq
     subscription = await engine.subscribe(
-        "netwatch.1.>", stream=STREAM, config=ConsumerConfig(
+        f"{PREFIX}netwatch.1.>", stream=STREAM, config=ConsumerConfig(
             ack_policy=AckPolicy.NONE, deliver_policy=DeliverPolicy.BY_START_TIME, headers_only=True, rate_limit_bps=8_192,
             opt_start_time=datetime.fromtimestamp(begin, timezone.utc)))
     info = await subscription.consumer_info()
@@ -227,7 +235,7 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
     # What was said last before the history begins.
     await last_words(engine, lambda *message: take(*message) if message[3] < begin else None)
 
-    async def follow(stream: str, **config) -> None:
+    async def follow(stream: str, prefix: str, **config) -> None:
         """Passes on what is in a stream, and comes back; what comes later is passed on as it comes."""
         is_read = asyncio.Event()
 
@@ -237,7 +245,7 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
                 is_read.set()
 
         subscription = await engine.subscribe(
-            "netwatch.1.>", stream=stream, ordered_consumer=True, cb=deliver, pending_msgs_limit=-1,
+            f"{prefix}netwatch.1.>", stream=stream, ordered_consumer=True, cb=deliver, pending_msgs_limit=-1,
             pending_bytes_limit=-1, config=ConsumerConfig(ack_policy=AckPolicy.NONE, **config))
         info = await subscription.consumer_info()
         if isinstance(info.created, datetime):
@@ -247,9 +255,9 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
             is_read.set()
         await is_read.wait()
 
-    await follow(STREAM, deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=await first_since(engine, begin))
+    await follow(STREAM, PREFIX, deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=await first_since(engine, begin))
     # A sign of life says how a machine is now, so it comes after what was.
-    await follow(SIGNS, deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
+    await follow(SIGNS, "", deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
     caught_up()
     trouble(None)
     await asyncio.Event().wait()
