@@ -126,6 +126,9 @@ import Testing
     #expect(machine(.tick) == [.sleep(until: .seconds(10_030))])
     machine.now = .seconds(10_030)
     #expect(machine(.tick) == [.sign(waiting: 0), .sleep(until: .seconds(10_060))])
+    // An engine forgets after a time what a machine that never goes away is called.
+    machine.now = .seconds(10_000 + 86_400)
+    #expect(machine(.tick).first == .announce(nil))
   }
 
   @Test func `a broker that acknowledges nothing is given up, and a slow one is not`() {

@@ -108,7 +108,7 @@ def certificates():
     FLEET.mkdir(parents=True, mode=0o700)
     key = "-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9"
     script = f"""cd {FLEET} && exec 2>&1 && openssl req -x509 {key} -keyout ca.key -out ca.pem -subj /CN=ca -addext basicConstraints=critical,CA:TRUE &&
-      echo subjectAltName=IP:{HOST},IP:10.99.0.2,IP:10.99.0.3,DNS:fleet.example.org >names && openssl req {key} -keyout server.key -out server.csr -subj /CN=server &&
+      echo subjectAltName=IP:{HOST},IP:10.99.0.2,IP:10.99.0.3,DNS:fleet.example.org,DNS:fleet-1.example.org,DNS:fleet-2.example.org,DNS:fleet-3.example.org >names && openssl req {key} -keyout server.key -out server.csr -subj /CN=server &&
       openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -days 9 -extfile names -out server.pem"""
     made = run("sh", "-c", script)
     if made.returncode:
@@ -248,6 +248,12 @@ def three_machines(engine, machines):
     refused = run(*[str(WORK / "wrong") if each == str(WORK / "operator") else each for each in fleet("--once")])
     expect("a wrong password of the operator is told at once",
            refused.returncode == 2 and "the engine refuses the login" in refused.stderr and time.time() - begin < 10, refused)
+    wait("the page", lambda: '"connected":true' in page.read_text())
+    (WORK / "operator").write_text(login("add", "operator") + "\n")
+    engine.reload()
+    wait("word of the other login", lambda: '"connected":false' in page.read_text())
+    silent = [row for row in page_rows(page) if row[2] == "silent"]
+    expect("an overview whose login is not good any more says so", not silent and "2 online" in once(), silent)
     text = metrics.read_text()
     expect("there are metrics", f'netwatch_machine_up{{machine="{machines[0].identity}"' in text, text)
     watcher.send_signal(signal.SIGTERM)
@@ -262,9 +268,10 @@ def cluster(machine):
     addresses = ["10.99.0.1", "10.99.0.2", "10.99.0.3"]
     ip(*(f"addr add {address}/32 dev lo" for address in addresses[1:]))
     names = WORK / "hosts"
-    names.write_text("".join(f"{address} fleet.example.org\n" for address in addresses))
+    own = [f"fleet-{place}.example.org" for place in (1, 2, 3)]
+    names.write_text("".join(f"{address} fleet.example.org {name}\n" for address, name in zip(addresses, own)))
     subprocess.run(["mount", "--bind", str(names), "/etc/hosts"], check=True)
-    hosts = ["fleet.example.org", *addresses]
+    hosts = ["fleet.example.org", *own]
     machines = [machine, *(Machine(number) for number in (4, 5, 6))]
     passwords = [login("add", each.identity, f"machine-{each.number}") for each in machines]
     (WORK / "operator").write_text(login("add", "operator") + "\n")
@@ -273,8 +280,8 @@ def cluster(machine):
         text = text.replace("/etc/netwatch", str(WORK / "etc/netwatch")).replace("/var/lib/nats", str(WORK / f"cluster-{place}"))
         text = text.replace("server_name: fleet-1", f"server_name: fleet-{place}").replace("0.0.0.0", address)
         # The namespace has no name server, which nats-server waits for.
-        for other, number in enumerate(addresses, 1):
-            text = text.replace(f"fleet-{other}.example.org", number)
+        for name, number in zip(own, addresses):
+            text = text.replace(name, number)
         (WORK / f"etc/cluster-{address}.conf").write_text(text)
 
     def start(address):
@@ -286,7 +293,8 @@ def cluster(machine):
     # A cluster elects a leader first.
     wait("the cluster", lambda: run(*command, "--once").returncode == 0, 90)
     alerts = WORK / "cluster-alerts"
-    watcher = subprocess.Popen([*command, "--alerts"], stdout=open(alerts, "w"), stderr=open(WORK / "cluster-errors", "w"))
+    page = WORK / "cluster.html"
+    watcher = subprocess.Popen([*command, "--alerts", "--page", str(page)], stdout=open(alerts, "w"), stderr=open(WORK / "cluster-errors", "w"))
     told = lambda event: [line for line in map(json.loads, alerts.read_text().splitlines()) if line["event"] == event]
     for each, password, host in zip(machines, passwords, hosts):
         each.start(password, host=host)
@@ -298,7 +306,8 @@ def cluster(machine):
         servers[used].kill()
         servers[used].wait()
         begin = time.time()
-        others = [each for each, host in zip(machines, hosts) if host != used]
+        owner = machines[1 + addresses.index(used)]
+        others = [each for each in machines if each is not owner]
         for each in others:
             each.change(6)
         wait("empty spools", lambda: all(each.spool() == "" and each.broker() for each in others), 90)
@@ -307,11 +316,11 @@ def cluster(machine):
         machine.process.terminate()
         machine.process.wait()
         wait("an alert of the overview", lambda: len(told("offline")) > before, 90)
+        wait("the page of the overview", lambda: '"connected":true' in page.read_text(), 90)
         machine.start(passwords[0], host=hosts[0])
         servers[used] = start(used)
-        back = machines[hosts.index(used)]
-        back.change(2)
-        wait("the machine of the server that is back", lambda: back.spool() == "" and back.broker(), 180)
+        owner.change(2)
+        wait("the machine of the server that is back", lambda: owner.spool() == "" and owner.broker(), 180)
     text = wait("the machines at the cluster", lambda: "4 online" in (text := run(*command, "--once").stdout) and text, 90)
     expect(f"{len(times)} times, one of three servers is killed; all lines are there {max(times):.1f} s later, and none is missing",
            not told("missing") and "lines missing" not in text, (told("missing"), text))

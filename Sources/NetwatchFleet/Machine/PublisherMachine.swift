@@ -55,13 +55,15 @@ package struct PublisherMachine: Sendable {
   package static let patience = Duration.seconds(30)
   /// The most bytes that wait, also if they are fewer lines than the limit: a line has up to 64 KiB.
   package static let mostBytes = 64 * 1_024 * 1_024
+  /// The time after which a machine says again what it is called: an engine keeps what was said for a time only.
+  package static let repetition = Duration.seconds(86_400)
   /// How many times within its silence a machine gives a sign.
   package static let signs = 3
 
   private enum Phase: Hashable, Sendable {
     case resting(until: Duration)
     case connecting
-    case connected(nextSign: Duration, nextWord: Duration?)
+    case connected(nextSign: Duration, nextWord: Duration)
     case stopped
   }
 
@@ -156,8 +158,8 @@ package struct PublisherMachine: Sendable {
       guard now >= next else { return [sleep(until: next)] }
       pause = Self.firstPause
       // After a suspend, the signs that were due meanwhile are not given.
-      let isDue = word.map { now >= $0 } ?? false
-      phase = .connected(nextSign: now + interval, nextWord: isDue ? nil : word)
+      let isDue = now >= word
+      phase = .connected(nextSign: now + interval, nextWord: isDue ? now + Self.repetition : word)
       let again: [Output] = isDue ? [.announce(nil)] : []
       return again + [.sign(waiting: waiting.count), sleep(until: now + interval)]
     case .connecting, .stopped: return []

@@ -79,8 +79,6 @@ def replace(path: str, text: str) -> None:
 class Program:
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        self.fleet = Fleet()
-        self.fleet.has_signs = False
         self.trouble: str | None = None
         # What is wrong, as it was told since the last connection.
         self.told: set[str] = set()
@@ -88,9 +86,16 @@ class Program:
         self.lost = 0.0
         self.offset = 0.0
         self.is_complete = asyncio.Event()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begins without any message."""
+        self.fleet = Fleet()
+        self.fleet.has_signs = False
         self.has_changed = True
-        if options.expect:
-            inventory(self.fleet, options.expect)
+        self.is_complete.clear()
+        if self.options.expect:
+            inventory(self.fleet, self.options.expect)
 
     def tell(self, events: list[Event]) -> None:
         if not (self.options.alerts and self.is_complete.is_set()):
@@ -133,12 +138,13 @@ class Program:
 
     def caught_up(self) -> None:
         self.fleet.has_signs = True
+        if not self.is_complete.is_set():
+            # Who was silent before is no news.
+            self.fleet.tick(self.now())
         self.is_complete.set()
 
     async def show(self) -> None:
         await self.is_complete.wait()
-        # Who was silent before is no news.
-        self.fleet.tick(self.now())
         last_metrics, last_page, screen = 0.0, 0.0, sys.stdout.isatty()
         while True:
             now, clock = self.now(), self.clock()
@@ -171,7 +177,7 @@ class Program:
         settings = Settings(
             options.engine, options.user, password, options.ca, seconds(options.since), max(1, options.replicas),
             30.0 if options.once or options.history else None)
-        reader = asyncio.create_task(read(settings, self.take, self.caught_up, self.set_trouble, self.set_clock))
+        reader = asyncio.create_task(read(settings, self.take, self.caught_up, self.set_trouble, self.set_clock, self.forget))
         loop = asyncio.get_running_loop()
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

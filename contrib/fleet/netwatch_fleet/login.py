@@ -67,7 +67,7 @@ class Logins:
             for name, login in sorted(self.logins.items()) if name != OPERATOR))
 
     def nats(self) -> str:
-        """Accounts of nats-server: each machine writes its own topics alone, and the operator reads."""
+        """Accounts of nats-server: each machine writes its own topics alone; the operator reads, and makes the streams."""
         users = []
         for name, login in sorted(self.logins.items()):
             if name == OPERATOR:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import ssl
 import time
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ SIGNS = "NETWATCH_SIGNS"
 SIZES = {SIGNS: [32 << 20], STREAM: [size << 20 for size in (8_192, 2_048, 512, 128, 32)]}
 # How many seconds nats-server has for an answer. A cluster that has just lost a server gives some questions to that one.
 TIMEOUT = 8
+# How many seconds each address of the engine has.
+ADDRESS_TIMEOUT = 5
 # nats-server says so if its store or that of an account is too small, or no server of a cluster has room.
 NO_ROOM = (10005, 10023, 10047)
 
@@ -32,6 +35,17 @@ class UsageError(Exception):
 
 class Refused(Exception):
     """The engine has answered, and does not want this client."""
+
+
+class Ended(Exception):
+    """What was read cannot be read on; reading begins anew where it was."""
+
+
+@dataclass
+class Place:
+    """How far a stream was read, and which one it was."""
+    created: datetime | None
+    number: int
 
 
 @dataclass
@@ -58,10 +72,10 @@ def context(settings: Settings) -> ssl.SSLContext:
 
 async def read(
         settings: Settings, take: Take, caught_up: Callable[[], None], trouble: Callable[[str | None], None],
-        clock: Callable[[float], None] = lambda _time: None) -> None:
-    """Passes on what there is, says once that this is all, and then passes on what comes. Does not return.
+        clock: Callable[[float], None] = lambda _time: None, forget: Callable[[], None] = lambda: None) -> None:
+    """Passes on what there is, says that this is all, and then passes on what comes. Does not return.
 
-    clock: gets the time of the engine.
+    clock: gets the time of the engine. forget: the engine has less than it had, and what was passed on comes again.
     """
     try:
         url = urlsplit(settings.url)
@@ -70,13 +84,17 @@ async def read(
         scheme = ""
     if scheme in ("nats", "tls"):
         end = None if settings.patience is None else time.monotonic() + settings.patience
+        places: dict[str, Place] = {}
         while True:
             try:
-                await read_nats(settings, take, caught_up, trouble, clock)
+                await read_nats(settings, take, caught_up, trouble, clock, forget, places)
             except Exception as error:
                 # Every error of nats-py is one of the engine: it has no leader yet, or not the rights.
-                if not type(error).__module__.startswith("nats") or end is not None and time.monotonic() > end:
+                is_engines = type(error).__module__.startswith("nats") or isinstance(error, (OSError, asyncio.TimeoutError, Ended))
+                if not is_engines:
                     raise
+                if end is not None and time.monotonic() > end:
+                    raise Refused(words(error)) from error
                 trouble(words(error))
                 await asyncio.sleep(1)
     elif scheme in ("mqtt", "mqtts"):
@@ -91,6 +109,10 @@ def words(error: Exception) -> str:
         return f"the engine's certificate is not trusted: {error.verify_message}; is its authority in --ca, and its name in it?"
     if isinstance(error, asyncio.TimeoutError):
         return "the engine does not answer"
+    if isinstance(error, socket.gaierror):
+        return "the name of the engine is not known"
+    if "unexpected EOF" in str(error):
+        return "the connection to the engine is lost"
     if "authorization violation" in str(error).lower():
         return "the engine refuses the login; is it in the file that netwatch-fleet-login writes, and has the engine read it?"
     if isinstance(error, OSError) and error.errno:
@@ -101,40 +123,55 @@ def words(error: Exception) -> str:
 # NATS
 
 
-async def connect(settings: Settings, trouble: Callable[[str | None], None]):
+async def connect(settings: Settings):
+    """Connects to the first address that answers. Returns the connection, and a future that fails when it is over."""
+    url = urlsplit(settings.url)
+    found = await asyncio.get_running_loop().getaddrinfo(url.hostname or "localhost", url.port or 4222, type=socket.SOCK_STREAM)
+    for number, (family, _, _, _, address) in enumerate(found, 1):
+        host = f"[{address[0]}]" if family == socket.AF_INET6 else address[0]
+        try:
+            return await connect_to(f"{url.scheme}://{host}:{address[1]}", url.hostname, settings)
+        except (OSError, asyncio.TimeoutError):
+            if number == len(found):
+                raise
+
+
+async def connect_to(address: str, name: str | None, settings: Settings):
     try:
         import nats
     except ImportError:
         raise UsageError("nats-py is missing; install it with: pip install nats-py") from None
 
-    async def lost() -> None:
-        if not connection.is_closed:
-            trouble("the connection to the engine is lost")
-
-    async def back() -> None:
-        trouble(None)
+    over = asyncio.get_running_loop().create_future()
+    # Nobody may be left who asks.
+    over.add_done_callback(lambda future: future.exception())
 
     async def failed(error: Exception) -> None:
-        if "slow consumer" not in str(error):
-            trouble(words(error))
-        if settings.patience is not None and not isinstance(error, OSError) and not refusal.done():
-            refusal.set_result(words(error))
+        if "slow consumer" not in str(error) and not over.done():
+            over.set_exception(error)
 
-    refusal = asyncio.get_running_loop().create_future()
+    async def closed() -> None:
+        await failed(Ended("the connection to the engine is lost"))
+
     connection = nats.NATS()
-    opening = connection.connect(
-        settings.url, user=settings.user, password=settings.password,
-        tls=context(settings) if settings.url.startswith("tls") else None, max_reconnect_attempts=-1,
-        disconnected_cb=lost, reconnected_cb=back, error_cb=failed, name="netwatch-fleet",
-        pending_size=16 * 1024 * 1024)
-    opened = asyncio.ensure_future(opening)
+    # nats-py connects again to where it was, and goes on after the last number that it saw, which may be of another stream.
+    opening = asyncio.ensure_future(connection.connect(
+        address, user=settings.user, password=settings.password, tls=context(settings) if address.startswith("tls") else None,
+        tls_hostname=name if address.startswith("tls") else None, allow_reconnect=False, closed_cb=closed, error_cb=failed,
+        name="netwatch-fleet", pending_size=16 * 1024 * 1024))
+    await asyncio.wait({opening, over}, timeout=ADDRESS_TIMEOUT, return_when=asyncio.FIRST_COMPLETED)
+    error: BaseException | None = asyncio.TimeoutError()
+    if opening.done():
+        error = opening.exception()
+    elif over.done():
+        error = over.exception()
+    if error is None:
+        return connection, over
+    opening.cancel()
     # Whoever asks once does not wait until somebody makes a login.
-    await asyncio.wait({opened, refusal}, timeout=settings.patience, return_when=asyncio.FIRST_COMPLETED)
-    if not opened.done():
-        opened.cancel()
-        raise Refused(refusal.result()) if refusal.done() else asyncio.TimeoutError
-    opened.result()
-    return connection
+    if settings.patience is not None and not isinstance(error, (OSError, asyncio.TimeoutError, Ended)):
+        raise Refused(words(error))
+    raise error
 
 
 async def make_streams(engine, replicas: int) -> None:
@@ -146,7 +183,7 @@ async def make_streams(engine, replicas: int) -> None:
         # Of signs of life, only the last one says anything.
         StreamConfig(
             name=SIGNS, subjects=["netwatch.1.*.alive"], storage=StorageType.FILE, discard=DiscardPolicy.OLD,
-            max_msgs_per_subject=1, max_msg_size=4_096, num_replicas=replicas),
+            max_age=30 * 86_400, max_msgs_per_subject=1, max_msg_size=4_096, num_replicas=replicas),
         # Thirty days, and of each machine the last 10,000. What has no room pushes out the oldest of all, instead of being refused.
         StreamConfig(
             name=STREAM, subjects=[f"{PREFIX}>"], storage=StorageType.FILE, discard=DiscardPolicy.OLD, max_age=30 * 86_400,
@@ -218,28 +255,57 @@ async def first_since(engine, begin: float) -> int:
     return number
 
 
-async def read_nats(settings: Settings, take: Take, caught_up, trouble, clock) -> None:
-    connection = await connect(settings, trouble)
+async def read_nats(settings: Settings, take: Take, caught_up, trouble, clock, forget, places: dict[str, Place]) -> None:
+    connection, over = await connect(settings)
+    engine = connection.jetstream(timeout=TIMEOUT)
+    following = asyncio.ensure_future(follow_streams(engine, settings, take, clock, forget, places, over))
+    following.add_done_callback(lambda task: task.cancelled() or task.exception())
     try:
-        await follow_streams(connection.jetstream(timeout=TIMEOUT), settings, take, caught_up, trouble, clock)
+        await asyncio.wait({following, over}, return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            following.result()
+            caught_up()
+            trouble(None)
+        await over
     finally:
+        following.cancel()
         # nats-py may wait for an engine that does not answer.
         await asyncio.wait({asyncio.ensure_future(connection.close())}, timeout=2)
 
 
-async def follow_streams(engine, settings: Settings, take: Take, caught_up, trouble, clock) -> None:
+async def follow_streams(engine, settings: Settings, take: Take, clock, forget, places: dict[str, Place], over) -> None:
+    """Passes on what is in the streams, and comes back; what comes later is passed on as it comes."""
     from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 
     await make_streams(engine, settings.replicas)
-    begin = time.time() - settings.history
-    # What was said last before the history begins.
-    await last_words(engine, lambda *message: take(*message) if message[3] < begin else None)
+    place = places.get(STREAM)
+    for _ in range(5):
+        info = await engine.stream_info(STREAM)
+        if place is None or place.number <= info.state.last_seq:
+            break
+        # The new leader of a cluster may not have come so far yet.
+        await asyncio.sleep(2)
+    if place is None or place.created != info.created or place.number > info.state.last_seq:
+        if place is not None:
+            forget()
+        begin = time.time() - settings.history
+        # What was said last before the history begins.
+        await last_words(engine, lambda *message: take(*message) if message[3] < begin else None)
+        place = places[STREAM] = Place(info.created, await first_since(engine, begin) - 1)
 
-    async def follow(stream: str, prefix: str, **config) -> None:
-        """Passes on what is in a stream, and comes back; what comes later is passed on as it comes."""
+    async def follow(stream: str, prefix: str, place: Place, **config) -> None:
         is_read = asyncio.Event()
+        # The number of the next message of the consumer. nats-py makes one again that a server has lost, which begins with 1.
+        expected = 1
 
         async def deliver(message) -> None:
+            nonlocal expected
+            numbers = message.metadata.sequence
+            if numbers.stream <= place.number or numbers.consumer not in (expected, 1):
+                if not over.done():
+                    over.set_exception(Ended("the engine has not sent everything"))
+                return
+            expected, place.number = numbers.consumer + 1, numbers.stream
             pass_on(message, take)
             if message.metadata.num_pending == 0:
                 is_read.set()
@@ -255,12 +321,9 @@ async def follow_streams(engine, settings: Settings, take: Take, caught_up, trou
             is_read.set()
         await is_read.wait()
 
-    await follow(STREAM, PREFIX, deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=await first_since(engine, begin))
+    await follow(STREAM, PREFIX, place, deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=place.number + 1)
     # A sign of life says how a machine is now, so it comes after what was.
-    await follow(SIGNS, "", deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
-    caught_up()
-    trouble(None)
-    await asyncio.Event().wait()
+    await follow(SIGNS, "", Place(None, 0), deliver_policy=DeliverPolicy.LAST_PER_SUBJECT)
 
 
 # MQTT
