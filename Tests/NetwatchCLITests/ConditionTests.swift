@@ -37,6 +37,18 @@ import Testing
     #expect(Self.holding(Self.record(.wifi) { $0.cost.expense = .modem }) == ["reachable", "wifi", "not-vpn"])
   }
 
+  @Test(
+    arguments: [
+      ("wlan", "did you mean wifi?"), ("LAN", "did you mean wired?"), ("cellular", "did you mean wwan?"),
+      ("offline", "did you mean not-reachable?"), ("medium=wlan", "did you mean medium=wifi?"),
+      ("medium=ethernet", "did you mean medium=wired?"), ("uplink=mobile", "did you mean uplink=wwan?"),
+      ("stage=DNS", "did you mean stage=dns?"),
+      ("stage=x", "the possible values are stage=link, stage=address, stage=gateway, stage=dns, stage=internet."),
+    ])
+  func `another program's word for a condition is understood`(_ text: String, _ advice: String) {
+    #expect { try NetworkCondition.named(text) } throws: { ($0 as? PlainError)?.description == advice }
+  }
+
   @Test(arguments: Medium.allCases)
   func `a medium is that of the interface that carries the traffic`(medium: Medium) throws {
     let condition = try NetworkCondition.named("medium=\(medium.rawValue)")

@@ -18,12 +18,23 @@ extension NetworkCondition {
     simple.map(\.description) + Medium.names.map { "medium=\($0)" } + ["ssid=", "network="]
     + NetworkStage.names.map { "stage=\($0)" } + Medium.names.map { "uplink=\($0)" }
 
+  /// What people and other programs call a condition or a medium.
+  private static let otherWords = [
+    "wlan": "wifi", "wi-fi": "wifi", "lan": "wired", "ethernet": "wired", "cable": "wired",
+    "cellular": "wwan", "mobile": "wwan", "lte": "wwan", "online": "reachable", "offline": "not-reachable",
+  ]
+
+  private static func unknown(_ value: String, of names: [String], behind key: String) -> PlainError {
+    let meant = names.nearest(to: otherWords[value.lowercased()] ?? value).map { "did you mean \(key)\($0)?" }
+    return PlainError(meant ?? "the possible values are \(names.map { key + $0 }.joined(separator: ", ")).")
+  }
+
   /// Reads the value of `--for`.
   @Sendable package static func named(_ text: String) throws(PlainError) -> NetworkCondition {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2 else {
       guard let condition = simple.first(where: { $0.description == text }) else {
-        throw PlainError(unknown: text, of: names)
+        throw PlainError(unknown: otherWords[text.lowercased()] ?? text, of: names)
       }
       return condition
     }
@@ -40,17 +51,17 @@ extension NetworkCondition {
       return .network(network)
     case "medium":
       guard let medium = Medium(rawValue: parts[1]) else {
-        throw PlainError(unknown: text, of: Medium.names.map { "medium=\($0)" })
+        throw unknown(parts[1], of: Medium.names, behind: "medium=")
       }
       return .medium(medium)
     case "uplink":
       guard let medium = Medium(rawValue: parts[1]) else {
-        throw PlainError(unknown: text, of: Medium.names.map { "uplink=\($0)" })
+        throw unknown(parts[1], of: Medium.names, behind: "uplink=")
       }
       return .uplink(medium)
     case "stage":
       guard let stage = NetworkStage(rawValue: parts[1]) else {
-        throw PlainError(unknown: text, of: NetworkStage.names.map { "stage=\($0)" })
+        throw unknown(parts[1], of: NetworkStage.names, behind: "stage=")
       }
       return .stage(stage)
     default: throw PlainError(unknown: text, of: names)
